@@ -1,0 +1,39 @@
+"""Devices, links and the cluster they make."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Device:
+    """One accelerator, by its data sheet: dense peaks, no sparsity."""
+
+    id: str
+    name: str
+    memory_bytes: float
+    peak_flops_bf16: float  # FLOP/s, also fp16
+    peak_flops_fp8: float  # FLOP/s; 0 where the device has no fp8
+    memory_bandwidth_bytes_per_s: float
+    generation: str  # volta | ampere | hopper | blackwell | cdna3 | …: selects fitted constants
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """A link as one device sees it, one direction."""
+
+    name: str  # "NVLink3", "InfiniBand HDR"
+    bandwidth_bytes_per_s: float
+    latency_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster:
+    """Nodes of equal devices: a fast link inside a node, a slower one between nodes."""
+
+    device: Device
+    num_nodes: int
+    gpus_per_node: int = 8
+    num_gpus: int  # at most num_nodes · gpus_per_node: a node may be partly used
+    intra_node: Link
+    inter_node: Link
+    nics_per_node: int = 8
+    price_per_gpu_hour: float = 0.0
