@@ -1,0 +1,59 @@
+"""The application: everything is put together here, once."""
+
+import hashlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from fastapi import FastAPI, Request, Response
+from starlette.middleware.base import RequestResponseEndpoint
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.staticfiles import StaticFiles
+
+from app.settings import ROOT, Settings
+from app.storage.database import Database
+from app.web import errors
+from app.web.security import SecurityHeaders, is_forged
+
+STATIC = ROOT / "static"
+
+
+def create_app(settings: Settings | None = None) -> FastAPI:
+    """The app for these settings; `uvicorn app.main:create_app --factory` serves it.
+
+    The database must be at the newest migration: `meshwright serve` sees to that.
+    """
+    settings = settings or Settings()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        yield
+        app.state.database.close()
+
+    app = FastAPI(
+        title="Meshwright", docs_url=None, redoc_url=None, openapi_url="/api/openapi.json", lifespan=lifespan
+    )
+    app.state.settings = settings
+    app.state.database = Database(settings.database_url)
+    app.state.asset_version = _version_of(STATIC)
+    app.mount("/static/htmx", StaticFiles(packages=[("js_lib_htmx", "static/htmx")]), name="htmx")
+    app.mount("/static", StaticFiles(directory=STATIC), name="static")
+    errors.install(app)
+
+    @app.middleware("http")
+    async def reject_forgeries(request: Request, call_next: RequestResponseEndpoint) -> Response:
+        if is_forged(request, settings.allowed_hosts):
+            return errors.error_response(request, 403)
+        return await call_next(request)
+
+    app.add_middleware(GZipMiddleware, minimum_size=1000)
+    app.add_middleware(SecurityHeaders)
+    return app
+
+
+def _version_of(folder: Path) -> str:
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
