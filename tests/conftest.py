@@ -1,5 +1,6 @@
 """What every test may ask for: a fresh database by the real migrations, the app on it, a client."""
 
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,3 +41,10 @@ def client(app: FastAPI) -> Iterator[TestClient]:
     """A client that keeps cookies, as a browser of one learner does."""
     with TestClient(app, base_url="http://testserver") as client:
         yield client
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """With CI=true nothing may be skipped."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if os.environ.get("CI") == "true" and reporter is not None and reporter.stats.get("skipped"):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
