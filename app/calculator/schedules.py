@@ -70,18 +70,17 @@ def bubble_over_ideal(
 ) -> Column:
     """Idle time of a device over its work, for equal stages and free transfers, 0 or more.
 
-    (p − 1)/(v·m); zb-h1: (p − 1)(F + B − W) / (m(F + B + W)). F, B, W matter to zb-h1 only, by their
-    ratio, and are used per stage; with fewer micro-batches than stages zb-h1 has too few weight
-    gradients to fill its holes and (p − 1)(F + B) − (m − 1)W of them stay.
+    (p − 1)/(v·m); zb-h1: (p − 1)(F + B − W) / (m(F + B + W)), for W ≤ F, W ≤ B and m ≥ p. Beyond that
+    less is filled: a hole is as long as F on one end of the pipeline and as B on the other, and only
+    min(m, p) − 1 weight gradients are late, so (p − 1)(F + B) − (min(m, p) − 1)·min(F, B, W) stays.
+    F, B, W matter to zb-h1 only, by their ratios.
 
-    Source: N21 section 2.2; ZB Table 2. Assumes: W at most F (zb-h1).
+    Source: N21 section 2.2; ZB Table 2. Assumes: equal stages, transfers hidden or inside F and B.
     """
-    kind, p, m = column(schedule), column(pipeline_parallel), column(num_micro_batches)
+    p, m = column(pipeline_parallel), column(num_micro_batches)
     v = chunks_per_device(schedule, virtual_pipeline_stages)
-    f, b, w = column(forward_s), column(backward_s), column(weight_grad_s)
-    filled = np.minimum(p, m) - 1.0
-    idle_zero_bubble = (p - 1.0) * (f + b) - filled * w
-    return np.where(kind == Schedule.ZB_H1, idle_zero_bubble / (m * (f + b + w)), (p - 1.0) / (v * m))
+    idle, work = _zero_bubble_idle_and_work(p, m, forward_s, backward_s, weight_grad_s)
+    return np.where(column(schedule) == Schedule.ZB_H1, idle / work, (p - 1.0) / (v * m))
 
 
 def bubble_fraction(
@@ -96,15 +95,21 @@ def bubble_fraction(
 ) -> Column:
     """Idle share of the pipeline's time, for equal stages and free transfers, 0..1.
 
-    (p − 1)/(v·m + p − 1); zb-h1: (p − 1)(F + B − W) / (m(F + B + W) + (p − 1)(F + B − W)); and as
-    `bubble_over_ideal` for fewer micro-batches than stages.
+    (p − 1)/(v·m + p − 1); zb-h1: (p − 1)(F + B − W) / (m(F + B + W) + (p − 1)(F + B − W)), within the
+    same limits as `bubble_over_ideal`, and with its idle time beyond them.
 
-    Source: N21 section 2.2; ZB Table 2.
+    Source: N21 section 2.2; ZB Table 2. Assumes: equal stages, transfers hidden or inside F and B.
     """
-    kind, p, m = column(schedule), column(pipeline_parallel), column(num_micro_batches)
+    p, m = column(pipeline_parallel), column(num_micro_batches)
     v = chunks_per_device(schedule, virtual_pipeline_stages)
+    idle, work = _zero_bubble_idle_and_work(p, m, forward_s, backward_s, weight_grad_s)
+    return np.where(column(schedule) == Schedule.ZB_H1, idle / (work + idle), (p - 1.0) / (v * m + p - 1.0))
+
+
+def _zero_bubble_idle_and_work(
+    p: Column, m: Column, forward_s: Numbers, backward_s: Numbers, weight_grad_s: Numbers
+) -> tuple[Column, Column]:
+    """Seconds a device idles and works under ZB-H1 with equal stages."""
     f, b, w = column(forward_s), column(backward_s), column(weight_grad_s)
-    filled = np.minimum(p, m) - 1.0
-    idle = (p - 1.0) * (f + b) - filled * w
-    zero_bubble = idle / (m * (f + b + w) + idle)
-    return np.where(kind == Schedule.ZB_H1, zero_bubble, (p - 1.0) / (v * m + p - 1.0))
+    filled = (np.minimum(p, m) - 1.0) * np.minimum(np.minimum(f, b), w)
+    return (p - 1.0) * (f + b) - filled, m * (f + b + w)
