@@ -13,6 +13,7 @@ class Device:
     peak_flops_bf16: float  # FLOP/s, also fp16
     peak_flops_fp8: float  # FLOP/s; 0 where the device has no fp8
     memory_bandwidth_bytes_per_s: float
+    reserved_bytes: float = 0.0  # what driver and firmware keep for themselves
     generation: str  # volta | ampere | hopper | blackwell | cdna3 | …: selects fitted constants
 
 
@@ -37,3 +38,8 @@ class Cluster:
     inter_node: Link
     nics_per_node: int = 8
     price_per_gpu_hour: float = 0.0
+
+    @property
+    def usable_bytes(self) -> float:
+        """Memory that a framework can have on one device."""
+        return self.device.memory_bytes - self.device.reserved_bytes
