@@ -69,9 +69,9 @@ class ItemVersion(Base):
 class Attempt(Base):
     """One thing a learner did with an item, with everything that was typed. Never changed, never deleted.
 
-    `action` is answer | show | skip | hint | numbers | score. `verdict` is right | wrong | partly |
-    not_understood | committed for an answer, had_it | partly | not_yet | passed | not_passed for a score
-    the learner gave, else empty.
+    `action` is answer | show | hint | numbers | score. `verdict` is right | wrong | partly | not_understood
+    for an answer that is graded, had_it | partly | not_yet | passed | not_passed for a score the learner
+    gave, else empty.
     """
 
     __tablename__ = "attempts"
