@@ -1,7 +1,8 @@
 """How the work is divided: one layout, or columns of them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from enum import IntEnum
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -55,3 +56,103 @@ class Layout:
     rank_order: tuple[str, ...] = ("tensor", "context", "data", "pipeline")  # innermost first
     overlap_data_parallel: bool = True
     overlap_tensor_parallel: bool = False
+
+
+_COLUMN_NAMES = tuple(
+    field.name for field in fields(Layout) if field.name not in ("layers_per_stage", "rank_order")
+)
+_INTEGERS = (
+    "tensor_parallel",
+    "pipeline_parallel",
+    "data_parallel",
+    "context_parallel",
+    "expert_parallel",
+    "virtual_pipeline_stages",
+    "micro_batch_size",
+    "zero_stage",
+    "zero_group",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layouts:
+    """Many layouts as float64 columns of one length, named as in `Layout`.
+
+    Flags are 0 and 1, `schedule` and `recompute` are the numbers of their enums. The split of layers and the
+    order of ranks are one for all of them.
+    """
+
+    tensor_parallel: Column
+    pipeline_parallel: Column
+    data_parallel: Column
+    context_parallel: Column
+    expert_parallel: Column
+    virtual_pipeline_stages: Column
+    schedule: Column
+    micro_batch_size: Column
+    sequence_parallel: Column
+    zero_stage: Column
+    zero_group: Column
+    recompute: Column
+    overlap_data_parallel: Column
+    overlap_tensor_parallel: Column
+    layers_per_stage: tuple[int, ...] | None = None
+    rank_order: tuple[str, ...] = ("tensor", "context", "data", "pipeline")
+
+    @classmethod
+    def of(cls, *layouts: Layout) -> Self:
+        """The layouts as columns. They must agree in `layers_per_stage` and `rank_order`."""
+        first = layouts[0]
+        shared = (first.layers_per_stage, first.rank_order)
+        if any((layout.layers_per_stage, layout.rank_order) != shared for layout in layouts):
+            raise ValueError(
+                "layouts in one block share layers_per_stage and rank_order: make one block for each"
+            )
+        columns = {
+            name: np.array([getattr(layout, name) for layout in layouts], dtype=np.float64)
+            for name in _COLUMN_NAMES
+        }
+        return cls(**columns, layers_per_stage=first.layers_per_stage, rank_order=first.rank_order)
+
+    def __len__(self) -> int:
+        return len(self.tensor_parallel)
+
+    def row(self, index: int) -> Layout:
+        """One layout as plain Python values."""
+        values: dict[str, Any] = {name: getattr(self, name)[index].item() for name in _COLUMN_NAMES}
+        for name in _INTEGERS:
+            values[name] = int(values[name])
+        for name in ("sequence_parallel", "overlap_data_parallel", "overlap_tensor_parallel"):
+            values[name] = bool(values[name])
+        values["schedule"] = Schedule(int(values["schedule"]))
+        values["recompute"] = Recompute(int(values["recompute"]))
+        return Layout(**values, layers_per_stage=self.layers_per_stage, rank_order=self.rank_order)
+
+    def take(self, indices: npt.NDArray[Any]) -> Self:
+        """The layouts at these positions, or where this mask is true."""
+        return replace(self, **{name: getattr(self, name)[indices] for name in _COLUMN_NAMES})
+
+    @property
+    def world_size(self) -> Column:
+        """Devices a layout needs: t·c·d·p."""
+        return self.tensor_parallel * self.context_parallel * self.data_parallel * self.pipeline_parallel
+
+    @property
+    def model_chunks(self) -> Column:
+        """Chunks per device as the schedule uses them: gpipe and zb-h1 have one."""
+        chunked = (self.schedule == Schedule.ONE_F_ONE_B) | (self.schedule == Schedule.INTERLEAVED)
+        return np.where(chunked, np.maximum(self.virtual_pipeline_stages, 1.0), 1.0)
+
+    @property
+    def replicas(self) -> Column:
+        """Ranks that hold the same dense weights: c·d, over which their gradients reduce."""
+        return self.context_parallel * self.data_parallel
+
+    @property
+    def zero_ranks(self) -> Column:
+        """Ranks that share one copy of the dense states when they are sharded."""
+        return np.where(self.zero_group > 0, np.minimum(self.zero_group, self.replicas), self.replicas)
+
+    def num_micro_batches(self, global_batch_size: float) -> Column:
+        """m = B / (b·d), rounded down where it does not divide; at least 1."""
+        return np.maximum(np.floor(global_batch_size / (self.micro_batch_size * self.data_parallel)), 1.0)

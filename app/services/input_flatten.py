@@ -1,0 +1,89 @@
+"""Nested objects, flat mappings and query strings → one flat mapping of paths."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.calculator.fields import ALIASES, BY_BARE_KEY, BY_PATH, SECTIONS
+from app.services.input_values import InputProblem, did_you_mean, shown
+
+# Names that are not numbers of a field: the catalog ids.
+IDS = {"model.id": "model.id", "model.name": "model.name"}
+_BARE = {"model": "model.id", **{key: field.path for key, field in BY_BARE_KEY.items()}}
+_GROUPS = {
+    path.rsplit(".", 1)[0] for path in BY_PATH if path.count(".") == 2
+}  # model.vision, cluster.peak_flops
+_MAX_KEYS = 500
+
+
+def flatten(raw: Mapping[Any, Any]) -> tuple[dict[str, Any], list[InputProblem]]:
+    """Path → written value. Unknown names are problems, with the nearest known one."""
+    written: dict[str, Any] = {}
+    problems: list[InputProblem] = []
+    if len(raw) > _MAX_KEYS:
+        return written, [
+            InputProblem(field="", message=f"{len(raw)} names; at most {_MAX_KEYS} can be read.")
+        ]
+    for key, value in raw.items():
+        if key in SECTIONS and isinstance(value, Mapping):
+            _section(str(key), value, written, problems)
+        elif key == "model" and value is not None:
+            _put("model.id", value, written, problems)
+        elif key in SECTIONS:
+            if value is not None:
+                problems.append(
+                    InputProblem(field=str(key), message=f"{shown(value)} is not an object of fields.")
+                )
+        else:
+            _name(str(key), value, written, problems)
+    return written, problems
+
+
+def _section(
+    prefix: str, section: Mapping[Any, Any], written: dict[str, Any], problems: list[InputProblem]
+) -> None:
+    if len(section) > _MAX_KEYS:
+        problems.append(
+            InputProblem(field=prefix, message=f"{len(section)} names; at most {_MAX_KEYS} can be read.")
+        )
+        return
+    for key, value in section.items():
+        path = f"{prefix}.{key}"
+        if path in _GROUPS and isinstance(value, Mapping):
+            _section(path, value, written, problems)
+        elif path in _GROUPS:
+            if value is not None:
+                problems.append(
+                    InputProblem(field=path, message=f"{shown(value)} is not an object of fields.")
+                )
+        elif path in BY_PATH or path in IDS or path in ALIASES:
+            _put(ALIASES.get(path, path), value, written, problems)
+        else:
+            _unknown(path, prefix, problems)
+
+
+def _name(name: str, value: Any, written: dict[str, Any], problems: list[InputProblem]) -> None:
+    """A flat name: a path or a bare key."""
+    path = ALIASES.get(name, name)
+    path = path if path in BY_PATH or path in IDS else _BARE.get(name, "")
+    if path:
+        _put(path, value, written, problems)
+    else:
+        _unknown(name, "", problems)
+
+
+def _put(path: str, value: Any, written: dict[str, Any], problems: list[InputProblem]) -> None:
+    if path in written and written[path] != value:
+        message = f"given twice, as {shown(written[path])} and as {shown(value)}. Write it once."
+        problems.append(InputProblem(field=path, message=message))
+    elif path in IDS and not isinstance(value, str):
+        problems.append(
+            InputProblem(field=path, message=f"{shown(value)} is not a name. Write a catalog id as text.")
+        )
+    else:
+        written[path] = value
+
+
+def _unknown(name: str, prefix: str, problems: list[InputProblem]) -> None:
+    known = [path for path in BY_PATH if path.startswith(f"{prefix}.")] if prefix else [*SECTIONS, *_BARE, *BY_PATH]
+    message = f"there is no input of this name.{did_you_mean(name, known)}"
+    problems.append(InputProblem(field=name[:100], message=message))
