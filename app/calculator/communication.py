@@ -1,0 +1,231 @@
+"""What each axis sends in one step, over which link, how long it takes and how much of that is exposed."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.calculator.collectives import (
+    Number,
+    collective_s,
+    group_bandwidth,
+    hidden_s,
+    members_per_node,
+)
+from app.calculator.work import FULL, LayerKind, Work
+
+GATHERS = 1.0  # passes over the ring of an all-gather, a reduce-scatter or an all-to-all
+ALL_REDUCE = 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """The ranks of one collective: how many, how many of them in each node, at which bandwidth."""
+
+    size: Number
+    members: Number
+    bandwidth_bytes_per_s: Number
+
+    @property
+    def between_nodes(self) -> Number:
+        """1 where the group crosses nodes, else 0."""
+        return np.where(self.size > self.members, 1.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traffic:
+    """Traffic of one layer and micro-batch, or of one step: per device."""
+
+    sent_bytes: Number
+    operations: Number
+    time_s: Number
+
+
+def group(work: Work, size: Number, stride: Number) -> Group:
+    """The group of `size` ranks that sit `stride` apart, and the bandwidth its ring gets."""
+    members = members_per_node(size, stride, work.gpus_per_node)
+    intra = work.intra_bytes_per_s * work.rates.intra_node_fraction
+    inter = work.inter_bytes_per_s * work.rates.inter_node_fraction
+    return Group(
+        size=size, members=members, bandwidth_bytes_per_s=group_bandwidth(size, members, intra, inter)
+    )
+
+
+def ring(work: Work, ranks: Group, passes: Number, payload_bytes: Number, count: Number) -> Traffic:
+    """`count` ring collectives of `payload_bytes` each: bytes one rank sends, operations, seconds."""
+    rates = work.rates
+    each = collective_s(
+        passes,
+        ranks.size,
+        ranks.members,
+        payload_bytes,
+        ranks.bandwidth_bytes_per_s,
+        (
+            rates.collective_latency_s,
+            rates.collective_rank_latency_s + work.intra_latency_s,
+            rates.collective_hop_latency_s + work.inter_latency_s,
+        ),
+    )
+    sent = passes * (ranks.size - 1) / ranks.size * payload_bytes
+    many = np.where(ranks.size > 1, count, 0.0)
+    return Traffic(sent_bytes=many * sent, operations=many, time_s=many * each)
+
+
+def plus(one: Traffic, other: Traffic) -> Traffic:
+    """Both, one after the other."""
+    return Traffic(
+        sent_bytes=one.sent_bytes + other.sent_bytes,
+        operations=one.operations + other.operations,
+        time_s=one.time_s + other.time_s,
+    )
+
+
+def tensor_layer(work: Work, kind: LayerKind) -> tuple[Traffic, Traffic]:
+    """(forward and backward, recomputed) tensor-parallel traffic of one layer and micro-batch.
+
+    An all-reduce of 2Th bytes after each block, forward and backward (two blocks; three with cross-attention), and the
+    forward ones again with full recompute. With sequence parallelism each is a reduce-scatter and an all-gather, and
+    the backward pass gathers the inputs once more, half of it behind the product that does not need it.
+    Source: Shoeybi et al. 2019 §3; Korthikanti et al. 2022 §4.2.2.
+    """
+    payload = 2 * work.micro_batch * kind.seq_length / work.context * work.hidden_size
+    blocks = float(len(kind.attentions) + 1)
+    ranks = group(work, work.tensor, work.tensor_stride)
+    split = work.sequence_parallel > 0
+    reduce = ring(
+        work, ranks, np.where(split, GATHERS, ALL_REDUCE), payload, np.where(split, 4.0, 2.0) * blocks
+    )
+    gather = ring(work, ranks, GATHERS, payload, np.where(split, blocks, 0.0))
+    regather = Traffic(sent_bytes=gather.sent_bytes, operations=gather.operations, time_s=0.5 * gather.time_s)
+    full = np.where(work.recompute == FULL, 0.5, 0.0)
+    again = Traffic(
+        sent_bytes=full * reduce.sent_bytes, operations=full * reduce.operations, time_s=full * reduce.time_s
+    )
+    return plus(reduce, regather), again
+
+
+def _send_latency_s(work: Work, ranks: Group) -> Number:
+    wire_s = np.where(ranks.between_nodes > 0, work.inter_latency_s, work.intra_latency_s)
+    return work.rates.p2p_latency_s + wire_s
+
+
+def context_layer(work: Work, kind: LayerKind) -> Traffic:
+    """Ring attention: each rank passes its keys and values on c − 1 times forward; with their gradients backward.
+
+    (c−1)·2·T·kv/t bytes forward, twice that backward. Source: Liu et al. 2023, ring attention.
+    """
+    token_count = work.micro_batch * kind.seq_length / work.context
+    block = 2 * token_count * kind.attentions[0].kv_width / work.tensor
+    ranks = group(work, work.context, work.context_stride)
+    hops = 3 * (work.context - 1)
+    return Traffic(
+        sent_bytes=hops * block,
+        operations=hops,
+        time_s=hops * (_send_latency_s(work, ranks) + block / ranks.bandwidth_bytes_per_s),
+    )
+
+
+def expert_layer(work: Work, kind: LayerKind) -> tuple[Traffic, Traffic]:
+    """(forward and backward, recomputed) all-to-alls of one layer: dispatch and combine, forward and backward.
+
+    Each moves 2·T·h·k/t bytes, k experts a token. Source: Lepikhin et al. 2020 (GShard); Fedus et al. 2021.
+    """
+    token_count = work.micro_batch * kind.seq_length / work.context
+    payload = 2 * token_count * work.hidden_size * kind.routed_per_token / work.tensor
+    ranks = group(work, work.expert, work.data_stride)
+    routed = np.where(kind.routed_per_token > 0, 1.0, 0.0)
+    full = np.where(work.recompute == FULL, 2.0, 0.0)
+    return (
+        ring(work, ranks, GATHERS, payload, 4.0 * routed),
+        ring(work, ranks, GATHERS, payload, full * routed),
+    )
+
+
+def _shard_and_replicas(work: Work, size: Number) -> tuple[Group, Group]:
+    shard = np.minimum(work.shard_group, size)
+    replicas = size / shard
+    return (
+        group(work, shard, work.data_stride),
+        group(work, replicas, work.data_stride * shard),
+    )
+
+
+def fsdp_layer(work: Work, dense: Number, expert: Number) -> tuple[Traffic, Traffic]:
+    """(forward, backward) traffic of one fully sharded layer and micro-batch: gathers of 16-bit weights, scatters.
+
+    Forward gathers 2P bytes; backward gathers them again (ZeRO-3) and scatters g·P of gradients, and where the
+    states are copied (zero_group) all-reduces the shard over the copies. Source: Rajbhandari et al. 2020; FSDP 2023.
+    """
+    on = np.where(work.zero_stage >= 2, 1.0, 0.0)
+    again = np.where(work.zero_stage >= 3, 1.0, 0.0)
+    forward = Traffic(sent_bytes=0.0, operations=0.0, time_s=0.0)
+    backward = forward
+    for weights, size in (
+        (dense, work.data * work.context),
+        (expert, work.data * work.context / work.expert),
+    ):
+        has = np.where(weights > 0, on, 0.0)
+        shard, replicas = _shard_and_replicas(work, size)
+        forward = plus(forward, ring(work, shard, GATHERS, 2 * weights, has))
+        backward = plus(backward, ring(work, shard, GATHERS, 2 * weights, has * again))
+        backward = plus(backward, ring(work, shard, GATHERS, work.grad_bytes * weights, has))
+        copies = ring(work, replicas, ALL_REDUCE, work.grad_bytes * weights / shard.size, has)
+        backward = plus(backward, copies)
+    return forward, backward
+
+
+def gradient_sync(work: Work, dense: Number, expert: Number) -> Traffic:
+    """Once per step, below ZeRO-2: all-reduce of the gradients, or reduce-scatter and gather of the weights.
+
+    ZeRO-0: all-reduce g·P. ZeRO-1: scatter g·P, gather 2P in the shard group; all-reduce over its copies.
+    Source: Rajbhandari et al. 2020 §7.
+    """
+    off = np.where(work.zero_stage < 2, 1.0, 0.0)
+    sharded = np.where(work.zero_stage == 1, off, 0.0)
+    total = Traffic(sent_bytes=0.0, operations=0.0, time_s=0.0)
+    for weights, size in (
+        (dense, work.data * work.context),
+        (expert, work.data * work.context / work.expert),
+    ):
+        has = np.where(weights > 0, 1.0, 0.0)
+        whole = group(work, size, work.data_stride)
+        shard, replicas = _shard_and_replicas(work, size)
+        gradient = work.grad_bytes * weights
+        total = plus(total, ring(work, whole, ALL_REDUCE, gradient, has * (off - sharded)))
+        total = plus(total, ring(work, shard, GATHERS, gradient, has * sharded))
+        total = plus(total, ring(work, replicas, ALL_REDUCE, gradient / shard.size, has * sharded))
+        total = plus(total, ring(work, shard, GATHERS, 2 * weights, has * sharded))
+    return total
+
+
+def tied_embedding_sync(work: Work) -> Traffic:
+    """The tied embedding's gradient, summed between the first and the last stage: all-reduce of 2Vh/t bytes.
+
+    Source: Narayanan et al. 2021, Megatron-LM embedding group.
+    """
+    pair = group(work, np.where(work.pipeline > 1, 2.0, 1.0), work.gpus_per_node)
+    payload = 2 * work.vocab_size * work.hidden_size / work.tensor
+    return ring(work, pair, ALL_REDUCE, payload, work.tied_embeddings)
+
+
+def pipeline_micro_batch(work: Work) -> Traffic:
+    """Sends of a middle stage for one micro-batch: v times forward and v times backward.
+
+    A rank sends its 1/t of the boundary's 2Th bytes and, without sequence parallelism, gathers the rest inside
+    the node. Source: Narayanan et al. 2021 §4.1 (scatter/gather); DeepSpeed pipeline (partitioned activations).
+    """
+    boundary = 2 * work.micro_batch * work.head_seq_length / work.context * work.hidden_size
+    neighbours = group(work, 2.0, work.pipeline_stride)
+    intra = work.intra_bytes_per_s * work.rates.intra_node_fraction
+    regather = np.where(work.sequence_parallel > 0, 0.0, (1 - 1 / work.tensor) * boundary / intra)
+    slice_s = boundary / work.tensor / neighbours.bandwidth_bytes_per_s
+    sends = np.where(work.pipeline > 1, 2 * work.chunks, 0.0)
+    return Traffic(
+        sent_bytes=sends * boundary / work.tensor,
+        operations=sends,
+        time_s=sends * (_send_latency_s(work, neighbours) + slice_s + regather),
+    )
+
+
+def exposed_beside(busy_s: Number, comm_s: Number, overlap_cost: Number) -> Number:
+    """Seconds that communication adds to work it runs beside: max(a, b) + κ·min(a, b) − a; 0 without either."""
+    return hidden_s(busy_s, comm_s, overlap_cost) - busy_s
