@@ -96,7 +96,9 @@ def work_of_stages(
 
 
 def simulate(schedule: Schedule, num_micro_batches: int, work: Work) -> Simulation:
-    """Play the schedule's own order. Interleaved needs num_micro_batches divisible by the stages.
+    """Play the schedule's own order.
+
+    Several chunks per device are for 1F1B and interleaved, with num_micro_batches divisible by the stages.
 
     Every schedule but ZB-H1 runs the weight gradient inside the backward cell: B + W seconds.
     """
