@@ -309,6 +309,14 @@ TRAINING_FIELDS = (
         unit="tokens",
         nullable=True,
     ),
+    _number(
+        "training.recomputed_fraction",
+        "with selective recompute: share of a forward pass run again; 0: the attention core alone",
+        0,
+        1,
+        0.0,
+        unit="fraction",
+    ),
 )
 
 FIELDS = (*MODEL_FIELDS, *CLUSTER_FIELDS, *LAYOUT_FIELDS, *TRAINING_FIELDS)
