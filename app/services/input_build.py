@@ -130,7 +130,9 @@ def build_cluster(given: Values, problems: Problems, catalog: Catalog) -> Cluste
         num_gpus = num_nodes * per_node
     if num_gpus > num_nodes * per_node:
         most = num_nodes * per_node
-        message = f"{num_gpus} devices on {num_nodes} nodes of {per_node}. Write at most {most}, or more nodes."
+        message = (
+            f"{num_gpus} devices on {num_nodes} nodes of {per_node}. Write at most {most}, or more nodes."
+        )
         problems.append(InputProblem(field="cluster.num_gpus", message=message))
     if num_gpus > (limit := BY_PATH["cluster.num_gpus"].maximum or 0):
         message = f"{num_gpus:,} devices in all. At most {limit:,.0f} can be calculated."

@@ -84,6 +84,10 @@ def _put(path: str, value: Any, written: dict[str, Any], problems: list[InputPro
 
 
 def _unknown(name: str, prefix: str, problems: list[InputProblem]) -> None:
-    known = [path for path in BY_PATH if path.startswith(f"{prefix}.")] if prefix else [*SECTIONS, *_BARE, *BY_PATH]
+    known = (
+        [path for path in BY_PATH if path.startswith(f"{prefix}.")]
+        if prefix
+        else [*SECTIONS, *_BARE, *BY_PATH]
+    )
     message = f"there is no input of this name.{did_you_mean(name, known)}"
     problems.append(InputProblem(field=name[:100], message=message))

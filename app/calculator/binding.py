@@ -1,0 +1,106 @@
+"""Which resource decides: the first thing that would have to give, in one sentence with numbers."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.calculator.cluster import Cluster
+from app.calculator.units import format_binary_bytes, format_percent, format_seconds
+
+PART_NAMES = {
+    "weights_bytes": "weights",
+    "gradients_bytes": "gradients",
+    "optimizer_bytes": "optimizer states",
+    "activations_bytes": "activations",
+    "logits_bytes": "logits",
+    "buffers_bytes": "buffers",
+    "overhead_bytes": "overhead",
+}
+_LINK_PARTS = {
+    "tensor_parallel": "tensor_parallel_s",
+    "context_parallel": "context_parallel_s",
+    "pipeline_parallel": "pipeline_p2p_s",
+    "data_parallel": "data_parallel_s",
+    "expert_parallel": "expert_parallel_s",
+}
+
+
+def binding_of(answer: Mapping[str, Any], cluster: Cluster) -> dict[str, str]:
+    """Memory where it does not clearly fit; else the largest loss of time above the useful compute.
+
+    A loss counts from a tenth of the step on; below that compute binds. The batch binds where the bubble is the
+    loss and there are fewer than four micro-batches for each stage: only a larger batch would give more.
+    """
+    memory = answer["memory"]
+    if memory["fits"] != "yes":
+        return {"resource": "memory", "because": _memory_sentence(memory)}
+    time = answer["time"]
+    losses = _losses(answer)
+    resource, lost_s = max(losses.items(), key=lambda item: item[1])
+    if lost_s < 0.1 * time["step_s"]:
+        return {"resource": "compute", "because": _compute_sentence(answer, cluster)}
+    if resource == "bubble":
+        return _bubble(answer)
+    return {"resource": resource, "because": _link_sentence(answer, resource, lost_s, cluster)}
+
+
+def _memory_sentence(memory: Mapping[str, Any]) -> str:
+    stage = max(memory["stages"], key=lambda s: s["total_bytes"])
+    part = max(PART_NAMES, key=lambda name: stage[name])
+    peak, usable = memory["peak_bytes"], memory["usable_bytes"]
+    where = (
+        f"{PART_NAMES[part]} ({format_binary_bytes(stage[part])}) put stage {stage['stage']} at "
+        f"{format_binary_bytes(peak)} of {format_binary_bytes(usable)}"
+    )
+    if peak > usable:
+        return f"{where}, over by {format_binary_bytes(peak - usable)}"
+    return f"{where}, only {format_binary_bytes(usable - peak)} to spare"
+
+
+def _losses(answer: Mapping[str, Any]) -> dict[str, float]:
+    losses = {"intra_node_link": 0.0, "inter_node_link": 0.0, "bubble": answer["time"]["bubble_s"]}
+    for axis, part in _LINK_PARTS.items():
+        link = answer["communication"][axis]["link"]
+        if link is not None:
+            losses[f"{link}_link"] += answer["time"][part]
+    return losses
+
+
+def _compute_sentence(answer: Mapping[str, Any], cluster: Cluster) -> str:
+    time, rates = answer["time"], answer["throughput"]
+    share = (time["compute_s"] + time["recompute_s"]) / time["step_s"]
+    return (
+        f"{format_percent(share, 0)} of the {format_seconds(time['step_s'])} step is the layers' own work, at "
+        f"{rates['hardware_tflops_per_gpu']:.0f} TFLOP/s on a {cluster.device.name}"
+    )
+
+
+def _bubble(answer: Mapping[str, Any]) -> dict[str, str]:
+    time, batch = answer["time"], answer["batch"]
+    stages = answer["communication"]["pipeline_parallel"]["group_size"]
+    m = batch["num_micro_batches"]
+    said = (
+        f"{m} micro-batches on {stages} stages leave devices idle for {format_seconds(time['bubble_s'])} of the "
+        f"{format_seconds(time['step_s'])} step ({format_percent(time['bubble_s'] / time['step_s'])})"
+    )
+    if m < 4 * stages:
+        return {
+            "resource": "batch",
+            "because": f"{said}; only a larger global batch gives more micro-batches",
+        }
+    return {"resource": "bubble", "because": said}
+
+
+def _link_sentence(answer: Mapping[str, Any], resource: str, lost_s: float, cluster: Cluster) -> str:
+    link = cluster.inter_node if resource == "inter_node_link" else cluster.intra_node
+    axes = {
+        axis: answer["time"][part]
+        for axis, part in _LINK_PARTS.items()
+        if f"{answer['communication'][axis]['link']}_link" == resource
+    }
+    worst = max(axes, key=lambda axis: axes[axis])
+    sent = answer["communication"][worst]["bytes_per_step"]
+    step_s = answer["time"]["step_s"]
+    return (
+        f"the step waits {format_seconds(lost_s)} of {format_seconds(step_s)} ({format_percent(lost_s / step_s)}) for "
+        f"{link.name}; most of it is {worst.replace('_', ' ')} traffic, {format_binary_bytes(sent)} from each device"
+    )

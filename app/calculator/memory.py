@@ -1,0 +1,158 @@
+"""Bytes on one device of each pipeline stage: weights, gradients, optimizer, activations, logits, buffers, overhead.
+
+The parts of a stage sum to its total. `stage_memory` broadcasts a stage number against the layouts, so one layout
+with all its stages and a block of layouts with one stage each are the same arithmetic.
+"""
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from app.calculator import activations as act
+from app.calculator import states
+from app.calculator.cluster import Cluster
+from app.calculator.layout import Column, Layouts, Recompute
+from app.calculator.model import Model
+from app.calculator.schedules import in_flight_micro_batches
+from app.calculator.stage_layers import StageLayers, stage_layers
+from app.calculator.training import Training
+from app.calculator.units import GB
+
+CONTEXT_BYTES = 0.9 * GB  # CUDA context, kernels and cuBLAS workspace
+GROUP_BYTES = 0.15 * GB  # NCCL channels and buffers, for each kind of group a rank is in
+FRAGMENTATION = 0.03  # share of what comes and goes that the allocator cannot reuse
+BORDERLINE_FRACTION = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageMemory:
+    """Bytes on one device of a stage, part by part, and what it holds."""
+
+    weights_bytes: Column
+    gradients_bytes: Column
+    optimizer_bytes: Column
+    activations_bytes: Column
+    logits_bytes: Column
+    buffers_bytes: Column
+    overhead_bytes: Column
+    in_flight_micro_batches: Column
+    num_layers: Column
+    parameters: Column
+
+    @property
+    def total_bytes(self) -> Column:
+        """The sum of the parts."""
+        total = self.weights_bytes + self.gradients_bytes + self.optimizer_bytes + self.activations_bytes
+        return total + self.logits_bytes + self.buffers_bytes + self.overhead_bytes
+
+
+PARTS = tuple(field.name for field in fields(StageMemory) if field.name.endswith("_bytes"))
+
+
+def stage_memory(
+    model: Model, cluster: Cluster, training: Training, layouts: Layouts, stage: Column
+) -> StageMemory:
+    """Memory of stage number `stage` (0-based) of every layout."""
+    held = stage_layers(model, layouts, stage)
+    dense, experts = states.stage_parameters(model, training, layouts, held)
+    sharded = states.state_bytes(training, layouts, dense, experts)
+    micro_batches = layouts.num_micro_batches(training.global_batch_size)
+    flight = in_flight_micro_batches(
+        layouts.schedule,
+        layouts.pipeline_parallel,
+        micro_batches,
+        layouts.virtual_pipeline_stages,
+        stage,
+    )
+    kept, working = _activations(model, training, layouts, held, flight)
+    logits = _logits_bytes(model, training, layouts) * held.has_head
+    buffers = working + _buffers_bytes(model, training, layouts, held)
+    return StageMemory(
+        weights_bytes=sharded.weights_bytes,
+        gradients_bytes=sharded.gradients_bytes,
+        optimizer_bytes=sharded.optimizer_bytes,
+        activations_bytes=kept,
+        logits_bytes=logits,
+        buffers_bytes=buffers,
+        overhead_bytes=_overhead_bytes(cluster, layouts, kept + logits + buffers),
+        in_flight_micro_batches=flight,
+        num_layers=held.total,
+        parameters=dense + experts,
+    )
+
+
+def _activations(
+    model: Model, training: Training, layouts: Layouts, held: StageLayers, flight: Column
+) -> tuple[Column, Column]:
+    """(kept for the backward pass, of the one layer that is being recomputed)."""
+    kinds = act.layer_kinds(model, training)
+    early = act.layer_bytes(model, kinds.early, layouts, training, kinds.early_seq_length)
+    late = act.layer_bytes(model, kinds.late, layouts, training, kinds.late_seq_length)
+    token_count = act.tokens(layouts, kinds.late_seq_length)
+    hidden = token_count * model.hidden_size / act.split_divisor(layouts)
+    ends = held.has_head * 4.0 * hidden
+    if not model.gated_mlp:
+        ends = ends + held.has_embedding * hidden * flight
+    kept = flight * (held.early * early + held.late * late) + ends
+    kv = float(model.num_kv_heads)
+    whole_early = act.whole_layer_bytes(kinds.early, kv, layouts, training, kinds.early_seq_length)
+    whole_late = act.whole_layer_bytes(kinds.late, kv, layouts, training, kinds.late_seq_length)
+    one = np.maximum(np.where(held.early > 0, whole_early, 0.0), np.where(held.late > 0, whole_late, 0.0))
+    return kept, np.where(layouts.recompute == Recompute.FULL, one, 0.0)
+
+
+def logits_bytes_per_token(model: Model, training: Training, layouts: Layouts) -> Column:
+    """Bytes per token of the logits on the last stage: 32-bit copy and the 16-bit ones they come from, V/t wide."""
+    vocab = states.padded_vocab(model, training, layouts.tensor_parallel)
+    return 6.0 * vocab / layouts.tensor_parallel
+
+
+def _logits_bytes(model: Model, training: Training, layouts: Layouts) -> Column:
+    heads = 1.0 + model.num_mtp_layers
+    per_token = logits_bytes_per_token(model, training, layouts)
+    return heads * act.tokens(layouts, float(training.seq_length)) * per_token
+
+
+def _buffers_bytes(model: Model, training: Training, layouts: Layouts, held: StageLayers) -> Column:
+    """Communication buffers: gathered weights (ZeRO-3), the gathered sequence, and sends to the next stage."""
+    hidden = 2.0 * model.hidden_size * act.tokens(layouts, float(training.seq_length))
+    several = layouts.tensor_parallel > 1
+    gathered = np.where(several & (layouts.sequence_parallel > 0), hidden, 0.0)
+    sends = np.where(layouts.pipeline_parallel > 1, 2.0 * hidden / act.split_divisor(layouts), 0.0)
+    return gathered + sends + states.gather_bytes(model, training, layouts, held)
+
+
+def _overhead_bytes(cluster: Cluster, layouts: Layouts, dynamic: Column) -> Column:
+    groups = (
+        np.where(layouts.tensor_parallel > 1, 1.0, 0.0)
+        + np.where(layouts.pipeline_parallel > 1, 1.0, 0.0)
+        + np.where(layouts.replicas > 1, 1.0, 0.0)
+    )
+    return CONTEXT_BYTES + GROUP_BYTES * groups + FRAGMENTATION * dynamic
+
+
+def candidate_stages(model: Model, layouts: Layouts) -> list[Column]:
+    """Stages one of which has the peak, for every layout: the first two, the last, and where the layer kind changes.
+
+    With equal stages memory falls from stage to stage except at these places; a stated split has all its stages.
+    """
+    last = layouts.pipeline_parallel - 1.0
+    zero = np.zeros_like(last)
+    if layouts.layers_per_stage is not None:
+        count = int(np.max(layouts.pipeline_parallel)) if len(last) else 0
+        return [np.minimum(zero + i, last) for i in range(count)]
+    places = [zero, last]
+    kinds = act.layer_kinds_boundary(model)
+    if kinds:
+        per_stage = model.total_layers / layouts.pipeline_parallel
+        change = np.floor(kinds / per_stage)
+        places += [np.minimum(change, last), np.minimum(change + 1.0, last), np.minimum(zero + 1.0, last)]
+    return places
+
+
+def peak_bytes(model: Model, cluster: Cluster, training: Training, layouts: Layouts) -> Column:
+    """The largest total over the stages of each layout."""
+    peak = np.zeros(len(layouts))
+    for stage in candidate_stages(model, layouts):
+        peak = np.maximum(peak, stage_memory(model, cluster, training, layouts, stage).total_bytes)
+    return peak

@@ -1,0 +1,106 @@
+"""Model states on one device: weights, gradients and optimizer states, sharded by ZeRO.
+
+Source: Rajbhandari et al. 2020 (ZeRO), sections 3.1 and 5: with Ψ parameters, 2Ψ + 2Ψ + 12Ψ bytes; stage 1 divides
+the last term by the group, stage 2 the last two, stage 3 all.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.calculator import parameters as par
+from app.calculator.layout import Column, Layouts
+from app.calculator.model import Model
+from app.calculator.stage_layers import StageLayers
+from app.calculator.training import Training
+
+Number = Column | float
+
+MOMENT_BYTES = {"adam": 8.0, "adam-bf16": 4.0, "adam-8bit": 2.0, "sgd": 4.0}  # both moments; sgd: momentum
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class States:
+    """Bytes of model states on one device."""
+
+    weights_bytes: Column
+    gradients_bytes: Column
+    optimizer_bytes: Column
+
+
+def optimizer_bytes_per_parameter(optimizer: str, master_weights: bool, param_bytes: float) -> float:
+    """Moments, and a 32-bit copy of weights that are kept in fewer bits. Adam with a copy: K = 12."""
+    return MOMENT_BYTES[optimizer] + (4.0 if master_weights and param_bytes < 4 else 0.0)
+
+
+def padded_vocab(model: Model, training: Training, tensor_parallel: Number) -> Column:
+    """Vocabulary padded to a multiple of vocab_pad_multiple · t. Source: Megatron-LM, tokenizer padding."""
+    unit = np.maximum(training.vocab_pad_multiple * np.asarray(tensor_parallel), 1.0)
+    return np.ceil(model.vocab_size / unit) * unit
+
+
+def _layer_on_device(layer: par.LayerParameters, model: Model, layouts: Layouts) -> tuple[Column, Column]:
+    """(dense, expert) parameters of one layer on one device."""
+    t = layouts.tensor_parallel
+    kv = layer.kv / np.minimum(t, float(model.num_kv_heads))
+    dense = layer.sharded / t + kv + layer.replicated
+    return dense, layer.experts / (t * layouts.expert_parallel)
+
+
+def stage_parameters(
+    model: Model, training: Training, layouts: Layouts, held: StageLayers
+) -> tuple[Column, Column]:
+    """(dense, expert) parameters on one device of a stage, before any sharding over data-parallel ranks.
+
+    The head has its own copy on the last stage; tied weights are shared only where one stage holds both ends.
+    """
+    t = layouts.tensor_parallel
+    early = par.dense_layer(model)
+    late = par.moe_layer(model) if model.is_moe else par.layer_of_decoder(model)
+    dense, experts = _layer_on_device(late, model, layouts)
+    early_dense, _ = _layer_on_device(early, model, layouts)
+    table = padded_vocab(model, training, t) * model.hidden_size / t
+    both_ends = held.has_embedding * held.has_head * float(model.tied_embeddings)
+    ends = (held.has_embedding + held.has_head - both_ends) * table
+    ends = ends + held.has_embedding * (par.positions(model) + par.vision_parameters(model) / t)
+    ends = ends + held.has_head * par.final_norm(model)
+    mtp_dense, mtp_experts = _layer_on_device(par.mtp_layer(model), model, layouts)
+    extra = held.has_head * float(model.num_mtp_layers)
+    dense_total = held.early * early_dense + held.late * dense + ends + extra * mtp_dense
+    return dense_total, held.late * experts + extra * mtp_experts
+
+
+def state_bytes(training: Training, layouts: Layouts, dense: Column, experts: Column) -> States:
+    """Weights, gradients and optimizer states after ZeRO's sharding.
+
+    Dense weights are sharded over c·d ranks (or `zero_group` of them), experts over their own copies, c·d/e.
+    """
+    ranks = layouts.zero_ranks
+    expert_ranks = np.minimum(ranks, np.maximum(layouts.replicas / layouts.expert_parallel, 1.0))
+    stage = layouts.zero_stage
+
+    def held(from_stage: int) -> Column:
+        return dense / np.where(stage >= from_stage, ranks, 1.0) + experts / np.where(
+            stage >= from_stage, expert_ranks, 1.0
+        )
+
+    k = optimizer_bytes_per_parameter(training.optimizer, training.master_weights, training.param_bytes)
+    return States(
+        weights_bytes=training.param_bytes * held(3),
+        gradients_bytes=training.grad_bytes * held(2),
+        optimizer_bytes=k * held(1),
+    )
+
+
+def gather_bytes(model: Model, training: Training, layouts: Layouts, held: StageLayers) -> Column:
+    """ZeRO-3 / FSDP: the weights of two layers (the running one and the next), and the gradients of one.
+
+    Gathered in at most 16 bits. Source: Zhao et al. 2023 (FSDP), section 3.3, limited prefetching.
+    """
+    late = par.moe_layer(model) if model.is_moe else par.layer_of_decoder(model)
+    dense, experts = _layer_on_device(late, model, layouts)
+    per_layer = dense + experts
+    width = min(float(training.param_bytes), 2.0)
+    live = (2.0 * width + training.grad_bytes) * per_layer
+    sharded = (layouts.zero_stage >= 3) & (layouts.zero_ranks > 1) & (held.total > 0)
+    return np.where(sharded, live, 0.0)
