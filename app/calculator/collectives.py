@@ -1,5 +1,7 @@
 """Collectives: bytes on the wire and seconds, by ring algorithms over the link a group crosses."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from app.calculator.layout import Column
@@ -40,24 +42,35 @@ def group_bandwidth(
     return np.where(group_size > members, between, intra_bytes_per_s)
 
 
-def collective_s(
-    passes: Number,
-    group_size: Number,
-    members: Number,
-    payload_bytes: Number,
-    bandwidth_bytes_per_s: Number,
-    latency_s: tuple[Number, Number, Number],
-) -> Number:
-    """Seconds of one ring collective; passes = 2 for all-reduce, 1 for gather or scatter; 0 for a group of one.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ring:
+    """The ranks of one collective: how many, how many of them in each node, and what their ring reaches."""
 
-    k/2·(α₀ + α₁·min(n, 8)) + k·α₂·(nodes − 1) + k·(n−1)/n·S/bw, nodes = max(1, n/j).
-    Source: α–β model (Thakur et al. 2005); α₀, α₁ fitted to the measured NCCL tables of vTrain (2, 4 and 8 GPUs).
+    size: Number
+    members: Number
+    bandwidth_bytes_per_s: Number
+    start_s: Number  # start-up of an all-reduce, of which:
+    rank_s: Number  # per rank in a node
+    hop_s: Number  # per further node
+
+    @property
+    def between_nodes(self) -> Number:
+        """1 where the group crosses nodes, else 0."""
+        return np.where(self.size > self.members, 1.0, 0.0)
+
+
+def collective_s(ring: Ring, passes: Number, payload_bytes: Number) -> Number:
+    """Seconds of one ring collective; passes k = 2 for an all-reduce, 1 for a gather, scatter or all-to-all.
+
+    k/2·(α₀ + α₁·min(n, 8)) + k·α₂·(nodes − 1) + k·(n−1)/n·S/bw, nodes = max(1, n/j); 0 for one rank.
+    Source: α–β model, Thakur et al. 2005; α₀, α₁ from the NCCL tables of vTrain (2, 4 and 8 GPUs).
     """
-    start_s, rank_s, hop_s = latency_s
-    nodes = np.maximum(1.0, group_size / members)
-    alpha_s = passes * (0.5 * (start_s + rank_s * np.minimum(group_size, 8.0)) + hop_s * (nodes - 1))
-    beta_s = passes * ((group_size - 1) / group_size) * (payload_bytes / bandwidth_bytes_per_s)
-    return np.where(group_size > 1, alpha_s + beta_s, 0.0)
+    nodes = np.maximum(1.0, ring.size / ring.members)
+    start_s = 0.5 * (ring.start_s + ring.rank_s * np.minimum(ring.size, 8.0)) + ring.hop_s * (nodes - 1)
+    share = (ring.size - 1) / ring.size
+    return np.where(
+        ring.size > 1, passes * start_s + passes * share * (payload_bytes / ring.bandwidth_bytes_per_s), 0.0
+    )
 
 
 def hidden_s(longer_s: Number, shorter_s: Number, overlap_cost: Number) -> Number:

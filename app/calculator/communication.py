@@ -6,29 +6,16 @@ import numpy as np
 
 from app.calculator.collectives import (
     Number,
+    Ring,
     collective_s,
     group_bandwidth,
     hidden_s,
     members_per_node,
 )
-from app.calculator.work import FULL, LayerKind, Work
+from app.calculator.work import FULL, LayerKind, Work, tokens
 
 GATHERS = 1.0  # passes over the ring of an all-gather, a reduce-scatter or an all-to-all
 ALL_REDUCE = 2.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
-    """The ranks of one collective: how many, how many of them in each node, at which bandwidth."""
-
-    size: Number
-    members: Number
-    bandwidth_bytes_per_s: Number
-
-    @property
-    def between_nodes(self) -> Number:
-        """1 where the group crosses nodes, else 0."""
-        return np.where(self.size > self.members, 1.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,34 +27,29 @@ class Traffic:
     time_s: Number
 
 
-def group(work: Work, size: Number, stride: Number) -> Group:
-    """The group of `size` ranks that sit `stride` apart, and the bandwidth its ring gets."""
-    members = members_per_node(size, stride, work.gpus_per_node)
-    intra = work.intra_bytes_per_s * work.rates.intra_node_fraction
-    inter = work.inter_bytes_per_s * work.rates.inter_node_fraction
-    return Group(
-        size=size, members=members, bandwidth_bytes_per_s=group_bandwidth(size, members, intra, inter)
-    )
-
-
-def ring(work: Work, ranks: Group, passes: Number, payload_bytes: Number, count: Number) -> Traffic:
-    """`count` ring collectives of `payload_bytes` each: bytes one rank sends, operations, seconds."""
+def group(work: Work, size: Number, stride: Number) -> Ring:
+    """The group of `size` ranks that sit `stride` apart, and what its ring reaches."""
     rates = work.rates
-    each = collective_s(
-        passes,
-        ranks.size,
-        ranks.members,
-        payload_bytes,
-        ranks.bandwidth_bytes_per_s,
-        (
-            rates.collective_latency_s,
-            rates.collective_rank_latency_s + work.intra_latency_s,
-            rates.collective_hop_latency_s + work.inter_latency_s,
-        ),
+    members = members_per_node(size, stride, work.gpus_per_node)
+    intra = work.intra_bytes_per_s * rates.intra_node_fraction
+    inter = work.inter_bytes_per_s * rates.inter_node_fraction
+    return Ring(
+        size=size,
+        members=members,
+        bandwidth_bytes_per_s=group_bandwidth(size, members, intra, inter),
+        start_s=rates.collective_latency_s,
+        rank_s=rates.collective_rank_latency_s + work.intra_latency_s,
+        hop_s=rates.collective_hop_latency_s + work.inter_latency_s,
     )
-    sent = passes * (ranks.size - 1) / ranks.size * payload_bytes
-    many = np.where(ranks.size > 1, count, 0.0)
-    return Traffic(sent_bytes=many * sent, operations=many, time_s=many * each)
+
+
+def collectives(ring: Ring, passes: Number, payload_bytes: Number, count: Number) -> Traffic:
+    """`count` ring collectives of `payload_bytes` each: bytes one rank sends, operations, seconds."""
+    sent = passes * (ring.size - 1) / ring.size * payload_bytes
+    many = np.where(ring.size > 1, count, 0.0)
+    return Traffic(
+        sent_bytes=many * sent, operations=many, time_s=many * collective_s(ring, passes, payload_bytes)
+    )
 
 
 def plus(one: Traffic, other: Traffic) -> Traffic:
@@ -79,22 +61,30 @@ def plus(one: Traffic, other: Traffic) -> Traffic:
     )
 
 
+def times(traffic: Traffic, count: Number) -> Traffic:
+    """The same traffic `count` times."""
+    return Traffic(
+        sent_bytes=count * traffic.sent_bytes,
+        operations=count * traffic.operations,
+        time_s=count * traffic.time_s,
+    )
+
+
 def tensor_layer(work: Work, kind: LayerKind) -> tuple[Traffic, Traffic]:
     """(forward and backward, recomputed) tensor-parallel traffic of one layer and micro-batch.
 
-    An all-reduce of 2Th bytes after each block, forward and backward (two blocks; three with cross-attention), and the
-    forward ones again with full recompute. With sequence parallelism each is a reduce-scatter and an all-gather, and
-    the backward pass gathers the inputs once more, half of it behind the product that does not need it.
+    An all-reduce of 2Th bytes after each block, in both passes (two blocks; three with cross-attention), and the forward ones again with full recompute. With sequence parallelism each is a reduce-scatter and an
+    all-gather, and the backward pass gathers the inputs once more, half of it behind the product beside it.
     Source: Shoeybi et al. 2019 §3; Korthikanti et al. 2022 §4.2.2.
     """
     payload = 2 * work.micro_batch * kind.seq_length / work.context * work.hidden_size
     blocks = float(len(kind.attentions) + 1)
     ranks = group(work, work.tensor, work.tensor_stride)
     split = work.sequence_parallel > 0
-    reduce = ring(
-        work, ranks, np.where(split, GATHERS, ALL_REDUCE), payload, np.where(split, 4.0, 2.0) * blocks
+    reduce = collectives(
+        ranks, np.where(split, GATHERS, ALL_REDUCE), payload, np.where(split, 4.0, 2.0) * blocks
     )
-    gather = ring(work, ranks, GATHERS, payload, np.where(split, blocks, 0.0))
+    gather = collectives(ranks, GATHERS, payload, np.where(split, blocks, 0.0))
     regather = Traffic(sent_bytes=gather.sent_bytes, operations=gather.operations, time_s=0.5 * gather.time_s)
     full = np.where(work.recompute == FULL, 0.5, 0.0)
     again = Traffic(
@@ -103,17 +93,17 @@ def tensor_layer(work: Work, kind: LayerKind) -> tuple[Traffic, Traffic]:
     return plus(reduce, regather), again
 
 
-def _send_latency_s(work: Work, ranks: Group) -> Number:
+def _send_latency_s(work: Work, ranks: Ring) -> Number:
     wire_s = np.where(ranks.between_nodes > 0, work.inter_latency_s, work.intra_latency_s)
     return work.rates.p2p_latency_s + wire_s
 
 
 def context_layer(work: Work, kind: LayerKind) -> Traffic:
-    """Ring attention: each rank passes its keys and values on c − 1 times forward; with their gradients backward.
+    """Ring attention: each rank passes keys and values on c − 1 times, backward also their gradients.
 
     (c−1)·2·T·kv/t bytes forward, twice that backward. Source: Liu et al. 2023, ring attention.
     """
-    token_count = work.micro_batch * kind.seq_length / work.context
+    token_count = tokens(work, kind)
     block = 2 * token_count * kind.attentions[0].kv_width / work.tensor
     ranks = group(work, work.context, work.context_stride)
     hops = 3 * (work.context - 1)
@@ -125,22 +115,22 @@ def context_layer(work: Work, kind: LayerKind) -> Traffic:
 
 
 def expert_layer(work: Work, kind: LayerKind) -> tuple[Traffic, Traffic]:
-    """(forward and backward, recomputed) all-to-alls of one layer: dispatch and combine, forward and backward.
+    """(forward and backward, recomputed) all-to-alls of one layer: dispatch and combine in each pass.
 
     Each moves 2·T·h·k/t bytes, k experts a token. Source: Lepikhin et al. 2020 (GShard); Fedus et al. 2021.
     """
-    token_count = work.micro_batch * kind.seq_length / work.context
+    token_count = tokens(work, kind)
     payload = 2 * token_count * work.hidden_size * kind.routed_per_token / work.tensor
     ranks = group(work, work.expert, work.data_stride)
     routed = np.where(kind.routed_per_token > 0, 1.0, 0.0)
     full = np.where(work.recompute == FULL, 2.0, 0.0)
     return (
-        ring(work, ranks, GATHERS, payload, 4.0 * routed),
-        ring(work, ranks, GATHERS, payload, full * routed),
+        collectives(ranks, GATHERS, payload, 4.0 * routed),
+        collectives(ranks, GATHERS, payload, full * routed),
     )
 
 
-def _shard_and_replicas(work: Work, size: Number) -> tuple[Group, Group]:
+def _shard_and_replicas(work: Work, size: Number) -> tuple[Ring, Ring]:
     shard = np.minimum(work.shard_group, size)
     replicas = size / shard
     return (
@@ -150,10 +140,11 @@ def _shard_and_replicas(work: Work, size: Number) -> tuple[Group, Group]:
 
 
 def fsdp_layer(work: Work, dense: Number, expert: Number) -> tuple[Traffic, Traffic]:
-    """(forward, backward) traffic of one fully sharded layer and micro-batch: gathers of 16-bit weights, scatters.
+    """(forward, backward) traffic of one fully sharded layer and micro-batch.
 
-    Forward gathers 2P bytes; backward gathers them again (ZeRO-3) and scatters g·P of gradients, and where the
-    states are copied (zero_group) all-reduces the shard over the copies. Source: Rajbhandari et al. 2020; FSDP 2023.
+    Forward gathers 2P bytes of weights; backward gathers them again (ZeRO-3), scatters g·P of gradients and,
+    where the states are copied (zero_group), all-reduces the shard over the copies.
+    Source: Rajbhandari et al. 2020, section 7; Zhao et al. 2023 (FSDP).
     """
     on = np.where(work.zero_stage >= 2, 1.0, 0.0)
     again = np.where(work.zero_stage >= 3, 1.0, 0.0)
@@ -165,10 +156,10 @@ def fsdp_layer(work: Work, dense: Number, expert: Number) -> tuple[Traffic, Traf
     ):
         has = np.where(weights > 0, on, 0.0)
         shard, replicas = _shard_and_replicas(work, size)
-        forward = plus(forward, ring(work, shard, GATHERS, 2 * weights, has))
-        backward = plus(backward, ring(work, shard, GATHERS, 2 * weights, has * again))
-        backward = plus(backward, ring(work, shard, GATHERS, work.grad_bytes * weights, has))
-        copies = ring(work, replicas, ALL_REDUCE, work.grad_bytes * weights / shard.size, has)
+        forward = plus(forward, collectives(shard, GATHERS, 2 * weights, has))
+        backward = plus(backward, collectives(shard, GATHERS, 2 * weights, has * again))
+        backward = plus(backward, collectives(shard, GATHERS, work.grad_bytes * weights, has))
+        copies = collectives(replicas, ALL_REDUCE, work.grad_bytes * weights / shard.size, has)
         backward = plus(backward, copies)
     return forward, backward
 
@@ -190,10 +181,10 @@ def gradient_sync(work: Work, dense: Number, expert: Number) -> Traffic:
         whole = group(work, size, work.data_stride)
         shard, replicas = _shard_and_replicas(work, size)
         gradient = work.grad_bytes * weights
-        total = plus(total, ring(work, whole, ALL_REDUCE, gradient, has * (off - sharded)))
-        total = plus(total, ring(work, shard, GATHERS, gradient, has * sharded))
-        total = plus(total, ring(work, replicas, ALL_REDUCE, gradient / shard.size, has * sharded))
-        total = plus(total, ring(work, shard, GATHERS, 2 * weights, has * sharded))
+        total = plus(total, collectives(whole, ALL_REDUCE, gradient, has * (off - sharded)))
+        total = plus(total, collectives(shard, GATHERS, gradient, has * sharded))
+        total = plus(total, collectives(replicas, ALL_REDUCE, gradient / shard.size, has * sharded))
+        total = plus(total, collectives(shard, GATHERS, 2 * weights, has * sharded))
     return total
 
 
@@ -204,14 +195,14 @@ def tied_embedding_sync(work: Work) -> Traffic:
     """
     pair = group(work, np.where(work.pipeline > 1, 2.0, 1.0), work.gpus_per_node)
     payload = 2 * work.vocab_size * work.hidden_size / work.tensor
-    return ring(work, pair, ALL_REDUCE, payload, work.tied_embeddings)
+    return collectives(pair, ALL_REDUCE, payload, work.tied_embeddings)
 
 
 def pipeline_micro_batch(work: Work) -> Traffic:
     """Sends of a middle stage for one micro-batch: v times forward and v times backward.
 
-    A rank sends its 1/t of the boundary's 2Th bytes and, without sequence parallelism, gathers the rest inside
-    the node. Source: Narayanan et al. 2021 §4.1 (scatter/gather); DeepSpeed pipeline (partitioned activations).
+    A rank sends its 1/t of the boundary's 2Th bytes and, without sequence parallelism, gathers the rest in
+    the node. Source: Narayanan et al. 2021, section 4.1 (scatter/gather); DeepSpeed (partitioned activations).
     """
     boundary = 2 * work.micro_batch * work.head_seq_length / work.context * work.hidden_size
     neighbours = group(work, 2.0, work.pipeline_stride)
@@ -227,5 +218,5 @@ def pipeline_micro_batch(work: Work) -> Traffic:
 
 
 def exposed_beside(busy_s: Number, comm_s: Number, overlap_cost: Number) -> Number:
-    """Seconds that communication adds to work it runs beside: max(a, b) + κ·min(a, b) − a; 0 without either."""
+    """Seconds that communication adds to the work it runs beside: max(a, b) + κ·min(a, b) − a."""
     return hidden_s(busy_s, comm_s, overlap_cost) - busy_s

@@ -1,7 +1,7 @@
 """Constants that no data sheet states: what share of a peak real software reaches, and fixed costs.
 
-The values live in the catalog (`app/catalog/data/constants.json`, written by `app/calibration`) and are passed in.
-One value per device family, link type and software class; none per model, row or paper.
+The values live in the catalog (`app/catalog/data/constants.json`, written by `app/calibration`) and are
+passed in. One value per device family, link type and software class; none per model, row or paper.
 """
 
 from collections.abc import Mapping
@@ -18,8 +18,8 @@ ALL = "all"  # the key of a constant that is one value for every device, link an
 class Constant:
     """One number with where it comes from.
 
-    `kind`: fitted (to published runs; `low`..`high` is its range over the folds) · measured · counted · assumed ·
-    borrowed (from another device; the source says which).
+    `kind`: fitted (to published runs; `low`..`high` is its range over the folds) · measured · counted ·
+    assumed · borrowed (from another device; the source says which).
     """
 
     value: float
@@ -50,7 +50,7 @@ class Constants:
         return by_key[key] if key in by_key else by_key[UNKNOWN]
 
     def link_key(self, name: str, link: Link) -> str:
-        """The key of a link in the table of `name`: the longest that starts the link's name, else `unknown`."""
+        """The key of a link in the table of `name`: the longest that starts its name, else `unknown`."""
         spelled = link.name.lower().replace(" ", "")
         fitting = [key for key in self.entries[name] if spelled.startswith(key)]
         return max(fitting, key=len, default=UNKNOWN)
@@ -61,6 +61,7 @@ class Rates:
     """The constants of one cluster and one software, looked up: plain numbers for the formulas."""
 
     gemm_fraction: float
+    gemm_fraction_16bit: float  # of the 16-bit peak: attention cores stay at 16 bit in fp8 training
     flash_fraction: float
     memory_fraction: float
     unaligned_fraction: float
@@ -90,7 +91,7 @@ def flash_class(training: Training) -> str:
 
 def key_of(name: str, constants: Constants, cluster: Cluster, training: Training) -> str:
     """The key under which constant `name` is looked up for this cluster and software."""
-    if ALL in constants.entries[name]:
+    if ALL in constants.entries[table_of(name)]:
         return ALL
     if name == "intra_node_fraction":
         return constants.link_key(name, cluster.intra_node)
@@ -103,11 +104,19 @@ def key_of(name: str, constants: Constants, cluster: Cluster, training: Training
     return f"{family}/fp8" if fp8 else family
 
 
+def table_of(name: str) -> str:
+    """The table a rate is looked up in: two rates may read one."""
+    return "gemm_fraction" if name == "gemm_fraction_16bit" else name
+
+
 def rates(constants: Constants, cluster: Cluster, training: Training) -> Rates:
     """Look up every constant for one cluster and one software class."""
     names = [field.name for field in fields(Rates)]
     return Rates(
-        **{name: constants.find(name, key_of(name, constants, cluster, training)).value for name in names}
+        **{
+            name: constants.find(table_of(name), key_of(name, constants, cluster, training)).value
+            for name in names
+        }
     )
 
 
@@ -118,7 +127,7 @@ def notes(constants: Constants, cluster: Cluster, training: Training) -> list[st
         key = key_of(field.name, constants, cluster, training)
         if key == ALL:
             continue
-        constant = constants.find(field.name, key)
+        constant = constants.find(table_of(field.name), key)
         if constant.kind in ("assumed", "borrowed"):
             said.append(f"{field.name} = {constant.value:g} for {key}: not calibrated; {constant.source}")
     return said

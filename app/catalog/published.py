@@ -1,4 +1,4 @@
-"""Published training runs: rows of one format, from our file, a file somebody brings, or the vTrain tables."""
+"""Published training runs: rows of one format, from our file, somebody's own, or the vTrain tables."""
 
 import csv
 import json
@@ -41,7 +41,9 @@ def load_rows(path: Path = RUNS_FILE) -> tuple[Row, ...]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise RowsError(f"{path}: cannot be read ({error.strerror}). Give the path of a JSON file.") from error
+        raise RowsError(
+            f"{path}: cannot be read ({error.strerror}). Give the path of a JSON file."
+        ) from error
     except ValueError as error:
         raise RowsError(f"{path}: not JSON ({error}). Write a list of rows.") from error
     rows = found.get("rows") if isinstance(found, dict) else found

@@ -72,7 +72,7 @@ def gpu_id(name: str) -> str:
 def stage_split(num_layers: int, stages: int) -> list[int] | None:
     """Layers per stage where they do not divide: the embedding and the head count as a layer each.
 
-    Every middle stage holds ceil((L + 2)/p); what is left is shared by the two ends. None where L divides evenly.
+    Every middle stage holds ceil((L + 2)/p); the two ends share what is left. None where L divides evenly.
     Source: Megatron-DeepSpeed (BLOOM) partitions this way; BigScience tr11 notes its stages.
     """
     if stages == 1 or num_layers % stages == 0:
@@ -212,9 +212,9 @@ def inputs_of(row: Row, catalog: Catalog) -> Inputs:
 
 
 def reported_step_s(row: Row) -> float | None:
-    """Seconds of a step as the row reports them: step time, else tokens per second, else derived by its author.
+    """Seconds of a step as the row reports them: step time, else tokens per second, else derived from them.
 
-    TFLOP/s count only through `derived.step_time_s_from_tflops`, which uses the row's own convention.
+    TFLOP/s count only through `derived.step_time_s_from_tflops`, in the row's own convention.
     """
     reported, derived = row.get("reported") or {}, row.get("derived") or {}
     if reported.get("step_time_s"):

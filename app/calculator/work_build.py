@@ -1,0 +1,144 @@
+"""Model, cluster, recipe and layouts → the plain numbers of `Work`."""
+
+from typing import Any
+
+import numpy as np
+
+from app.calculator.cluster import Cluster
+from app.calculator.collectives import Number
+from app.calculator.constants import Constants, rates
+from app.calculator.layer_kinds import layer_kinds
+from app.calculator.layout import Layouts
+from app.calculator.model import Model
+from app.calculator.training import Training
+from app.calculator.work import Work
+
+# Bytes per token and unit of width, (forward, backward), two bytes an element. With dropout and bias, fused:
+# two norms (4) and two bias-dropout-adds (2 + 2 + 2 and a mask byte) = 22; backward 38. Without dropout, the
+# residual fused with the norm (compiled code, Transformer Engine): 14, 24.
+NORM_BYTES_DROPOUT = (22.0, 38.0)
+NORM_BYTES = (14.0, 24.0)
+GELU_BYTES = (4.0, 6.0)  # read and write; backward reads gradient and input, writes a gradient
+SWIGLU_BYTES = (6.0, 10.0)  # two inputs, one output; backward three reads, two writes
+
+
+def work_of(
+    model: Model, cluster: Cluster, training: Training, layouts: Layouts, constants: Constants
+) -> Work:
+    """Resolve one model, cluster and recipe with columns of layouts into the numbers of the formulas."""
+    early, late, early_layers, num_layers = layer_kinds(model, training, layouts.tensor_parallel)
+    return Work(
+        early=early,
+        late=late,
+        early_layers=early_layers,
+        num_layers=num_layers,
+        hidden_size=float(model.hidden_size),
+        vocab_size=padded_vocab(
+            float(model.vocab_size), float(training.vocab_pad_multiple), layouts.tensor_parallel
+        ),
+        tied_embeddings=float(model.tied_embeddings),
+        num_mtp_layers=float(model.num_mtp_layers),
+        head_seq_length=float(training.seq_length),
+        global_batch_size=float(training.global_batch_size),
+        grad_bytes=float(training.grad_bytes),
+        rates=rates(constants, cluster, training),
+        **_software(model, training),
+        **_cluster(cluster, training),
+        **_layout(layouts, float(training.global_batch_size), num_layers),
+        **_places(layouts),
+    )
+
+
+def padded_vocab(vocab_size: Number, multiple: Number, tensor: Number) -> Number:
+    """Vocabulary rows after padding to a multiple of `multiple`·t. Source: Megatron-LM, tokenizer padding."""
+    unit = np.maximum(1.0, multiple) * tensor
+    return np.ceil(vocab_size / unit) * unit
+
+
+def strides(rank_order: tuple[str, ...], sizes: dict[str, Number]) -> dict[str, Number]:
+    """How far apart the ranks of each axis' groups sit: the product of the sizes inside it."""
+    inner: Number = 1.0
+    result: dict[str, Number] = {}
+    for axis in rank_order:
+        result[axis] = inner
+        inner = inner * sizes[axis]
+    return result
+
+
+def _software(model: Model, training: Training) -> dict[str, Any]:
+    dropout = training.kernels == "fused" or not training.flash_attention
+    norm = NORM_BYTES_DROPOUT if dropout else NORM_BYTES
+    activation = SWIGLU_BYTES if model.gated_mlp else GELU_BYTES
+    return {
+        "norm_forward_bytes": norm[0],
+        "norm_backward_bytes": norm[1],
+        "activation_forward_bytes": activation[0],
+        "activation_backward_bytes": activation[1],
+        "flash": float(training.flash_attention),
+        "eager": float(training.kernels == "eager"),
+        "recomputed_fraction": float(training.recomputed_fraction),
+    }
+
+
+def _cluster(cluster: Cluster, training: Training) -> dict[str, Any]:
+    device = cluster.device
+    fp8 = training.compute_dtype == "fp8" and device.peak_flops_fp8 > 0
+    return {
+        "peak_flop_per_s": float(device.peak_flops_fp8 if fp8 else device.peak_flops_bf16),
+        "peak_16bit_flop_per_s": float(device.peak_flops_bf16),
+        "memory_bytes_per_s": float(device.memory_bandwidth_bytes_per_s),
+        "gpus_per_node": float(cluster.gpus_per_node),
+        "intra_bytes_per_s": float(cluster.intra_node.bandwidth_bytes_per_s),
+        "inter_bytes_per_s": float(cluster.inter_node.bandwidth_bytes_per_s),
+        "intra_latency_s": float(cluster.intra_node.latency_s),
+        "inter_latency_s": float(cluster.inter_node.latency_s),
+    }
+
+
+def _layout(layouts: Layouts, global_batch_size: float, num_layers: float) -> dict[str, Any]:
+    first, middle, last = _stage_layers(layouts, num_layers)
+    return {
+        "tensor": layouts.tensor_parallel,
+        "pipeline": layouts.pipeline_parallel,
+        "data": layouts.data_parallel,
+        "context": layouts.context_parallel,
+        "expert": layouts.expert_parallel,
+        "chunks": layouts.model_chunks,
+        "schedule": layouts.schedule,
+        "micro_batch": layouts.micro_batch_size,
+        "micro_batches": layouts.num_micro_batches(global_batch_size),
+        "sequence_parallel": layouts.sequence_parallel,
+        "zero_stage": layouts.zero_stage,
+        "shard_group": layouts.zero_ranks,
+        "recompute": layouts.recompute,
+        "overlap_data": layouts.overlap_data_parallel,
+        "overlap_tensor": layouts.overlap_tensor_parallel,
+        "layers_first": first,
+        "layers_middle": middle,
+        "layers_last": last,
+    }
+
+
+def _stage_layers(layouts: Layouts, num_layers: float) -> tuple[Number, Number, Number]:
+    stated = layouts.layers_per_stage
+    even = num_layers / layouts.pipeline_parallel
+    if stated is None:
+        return even, even, even
+    middle = float(max(stated[1:-1], default=0))
+    return 0 * even + stated[0], 0 * even + middle, 0 * even + stated[-1]
+
+
+def _places(layouts: Layouts) -> dict[str, Any]:
+    sizes: dict[str, Number] = {
+        "tensor": layouts.tensor_parallel,
+        "context": layouts.context_parallel,
+        "data": layouts.data_parallel,
+        "pipeline": layouts.pipeline_parallel,
+    }
+    stride = strides(layouts.rank_order, sizes)
+    return {
+        "tensor_stride": stride["tensor"],
+        "context_stride": stride["context"],
+        "data_stride": np.minimum(stride["data"], stride["context"]),
+        "pipeline_stride": stride["pipeline"],
+    }
