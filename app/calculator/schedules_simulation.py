@@ -129,52 +129,71 @@ class _Player:
 
     def __init__(self, orders: Sequence[Order], num_micro_batches: int, work: Work) -> None:
         self.orders, self.m, self.p = orders, num_micro_batches, work.num_stages
-        self.last = work.num_stages * work.virtual_pipeline_stages - 1  # the last virtual stage
         self.v = work.virtual_pipeline_stages
-        self.p2p_s = work.p2p_s if work.num_stages > 1 else 0.0
-        self.split = any(cell.kind == "W" for order in orders for cell in order)
-        backward_s = work.backward_s
-        if not self.split:
-            backward_s = tuple(b + w for b, w in zip(backward_s, work.weight_grad_s, strict=True))
-        self.seconds = {"F": work.forward_s, "B": backward_s, "W": work.weight_grad_s}
-        cells = (self.last + 1) * num_micro_batches
-        self.ended: dict[str, list[float | None]] = {kind: [None] * cells for kind in ("F", "B", "W")}
+        self.last = self.p * self.v - 1  # the last virtual stage
+        self.hop_s = work.p2p_s if work.num_stages > 1 else 0.0
+        self.forward_s, self.backward_s, self.weight_grad_s = (
+            work.forward_s,
+            work.backward_s,
+            work.weight_grad_s,
+        )
+        if not any(cell.kind == "W" for order in orders for cell in order):
+            self.backward_s = tuple(map(sum, zip(work.backward_s, work.weight_grad_s, strict=True)))
+        cells = self.p * self.v * num_micro_batches
+        self.forward_end: list[float | None] = [None] * cells  # by virtual stage, then micro-batch
+        self.backward_end: list[float | None] = [None] * cells
         self.position = [0] * self.p
         self.clock_s = [0.0] * self.p
         self.events: list[list[Event]] = [[] for _ in orders]
 
-    def needs(self, stage: int, cell: Cell) -> tuple[Kind, int] | None:
-        """The cell (kind, virtual stage) of the same micro-batch that must have ended; None: nothing."""
-        virtual = cell.chunk * self.p + stage
-        if cell.kind == "F":
-            return ("F", virtual - 1) if virtual else None
-        if cell.kind == "W":
-            return "B", virtual
-        return ("B", virtual + 1) if virtual < self.last else ("F", virtual)
-
     def advance(self, stage: int) -> bool:
         """Run the stage's next cells until one has to wait; True if any ran."""
-        order, begin = self.orders[stage], self.position[stage]
-        clock_s, events, m = self.clock_s[stage], self.events[stage], self.m
-        position = begin
+        order, begin, clock_s = self.orders[stage], self.position[stage], self.clock_s[stage]
+        position, events = begin, self.events[stage]
         for position in range(begin, len(order)):
-            cell = order[position]
-            kind, chunk, micro_batch = cell
+            kind, chunk, micro_batch = order[position]
             virtual = chunk * self.p + stage
-            start_s = clock_s
-            need = self.needs(stage, cell)
-            if need is not None:
-                arrived = self.ended[need[0]][need[1] * m + micro_batch]
-                if arrived is None:
-                    break
-                start_s = max(clock_s, arrived if need[1] == virtual else arrived + self.p2p_s)
-            clock_s = start_s + self.seconds[kind][virtual]
-            self.ended[kind][virtual * m + micro_batch] = clock_s
+            ready_s = self.ready_s(kind, virtual, micro_batch)
+            if ready_s is None:
+                break
+            start_s = ready_s if ready_s > clock_s else clock_s
+            if kind == "F":
+                clock_s = start_s + self.forward_s[virtual]
+                self.forward_end[virtual * self.m + micro_batch] = clock_s
+            elif kind == "B":
+                clock_s = start_s + self.backward_s[virtual]
+                self.backward_end[virtual * self.m + micro_batch] = clock_s
+            else:
+                clock_s = start_s + self.weight_grad_s[virtual]
             events.append(Event(stage, kind, micro_batch, chunk, start_s, clock_s))
         else:
             position = len(order)
         self.position[stage], self.clock_s[stage] = position, clock_s
         return position > begin
+
+    def ready_s(self, kind: Kind, virtual: int, micro_batch: int) -> float | None:
+        """When what a cell needs has arrived; None: not yet known. Same rules as `needs`."""
+        at = virtual * self.m + micro_batch
+        if kind == "F":
+            if not virtual:
+                return 0.0
+            arrived = self.forward_end[at - self.m]
+        elif kind == "W":
+            return self.backward_end[at]
+        elif virtual == self.last:
+            return self.forward_end[at]
+        else:
+            arrived = self.backward_end[at + self.m]
+        return None if arrived is None else arrived + self.hop_s
+
+    def needs(self, stage: int, cell: Cell) -> tuple[Kind, int]:
+        """Kind and virtual stage of what a waiting cell needs, for the same micro-batch."""
+        virtual = cell.chunk * self.p + stage
+        if cell.kind == "F":
+            return "F", virtual - 1
+        if cell.kind == "W":
+            return "B", virtual
+        return ("B", virtual + 1) if virtual < self.last else ("F", virtual)
 
     def result(self) -> Simulation | Blocked:
         """The finished run, or who waits for what."""
@@ -184,15 +203,13 @@ class _Player:
         return Simulation(
             events=tuple(event for events in self.events for event in events),
             makespan_s=max(self.clock_s),
-            busy_s=tuple(
-                sum(self.seconds[e.kind][e.chunk * self.p + e.stage] for e in s) for s in self.events
-            ),
+            busy_s=tuple(sum(event.end_s - event.start_s for event in events) for events in self.events),
             peak_in_flight=tuple(peak_in_flight(order, self.v) for order in self.orders),
         )
 
     def _waiting(self, stage: int) -> tuple[int, Cell, int, Cell]:
         cell = self.orders[stage][self.position[stage]]
-        kind, virtual = self.needs(stage, cell) or (cell.kind, 0)
+        kind, virtual = self.needs(stage, cell)
         return stage, cell, virtual % self.p, Cell(kind, virtual // self.p, cell.micro_batch)
 
 
