@@ -12,7 +12,7 @@ from starlette.staticfiles import StaticFiles
 
 from app.settings import ROOT, Settings
 from app.storage.database import Database
-from app.web import errors
+from app.web import calculator, errors
 from app.web.security import SecurityHeaders, is_forged
 
 STATIC = ROOT / "static"
@@ -39,6 +39,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.mount("/static/htmx", StaticFiles(packages=[("js_lib_htmx", "static/htmx")]), name="htmx")
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     errors.install(app)
+    app.include_router(calculator.router)
 
     @app.middleware("http")
     async def reject_forgeries(request: Request, call_next: RequestResponseEndpoint) -> Response:

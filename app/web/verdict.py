@@ -84,8 +84,9 @@ def _illegal(violations: Sequence[Mapping[str, Any]], brief: bool) -> Verdict:
 
 
 def violation_sentence(violation: Mapping[str, Any]) -> str:
-    """The rule's own message, ended by a full stop."""
+    """The rule's own message, without the advice that the page gives as links."""
     message = str(violation.get("message") or violation.get("code") or "a rule is broken").strip()
+    message = message.partition(" Nearest ")[0]
     return message if message.endswith(".") else f"{message}."
 
 

@@ -57,7 +57,7 @@ def draw(
             elif index < cluster.num_nodes:
                 marks.append(_node(grid, index, y, x))
     marks += _groups(grid)
-    height = grid.bottom + (38 if cluster.data_parallel > 1 else 10)
+    height = grid.bottom + (38 if cluster.data_parallel > 1 and cluster.nodes_per_replica else 10)
     return svg.scaled(id, RIGHT + 2, height, title, marks)
 
 
@@ -130,7 +130,8 @@ def _inner_outlines(grid: Grid, places: Sequence[Place], left: float, top: float
         y = top + grid.cell_height * first_row - 1
         height = grid.cell_height * (last_row - first_row + 1) + 0.5
         if grid.cluster.data_parallel > 1:
-            marks.append(svg.rect(left - 1 if whole_rows else x, y, width, height, "rep"))
+            start_x = left - 1 if whole_rows else x
+            marks += [svg.rect(start_x, y, width, height, css) for css in ("rep under", "rep")]
         start = end
     return marks
 

@@ -112,9 +112,7 @@ def _axis(y: float, top: float) -> list[Markup]:
         at = Percent(tick * numbers.GIB / top * 100)
         anchor = "" if not tick else "end" if at > 97 else "mid"
         marks.append(svg.line(at, y, at, y + 5, "axis"))
-        marks.append(
-            svg.text(at, y + 19, numbers.significant(tick, 4).removesuffix(".0") if tick else "0", anchor)
-        )
+        marks.append(svg.text(at, y + 19, numbers.count(tick), anchor))
     return marks
 
 
