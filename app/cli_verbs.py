@@ -1,0 +1,90 @@
+"""The calculator's verbs on the command line: `meshwright estimate FILE|- [--json]`, and so on."""
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from app.calculator import units
+from app.services import scheduling
+from app.services.estimation import estimate as estimate_service
+from app.services.inputs import InputProblems
+
+MAXIMUM_BYTES = 1_000_000
+
+Source = Annotated[str, typer.Argument(help="A JSON file with the request, or - for standard input.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the whole answer as JSON.")]
+
+
+def register(cli: typer.Typer) -> None:
+    """Add the verbs to the command line."""
+
+    @cli.command()
+    def estimate(source: Source, as_json: AsJson = False) -> None:
+        """Memory, traffic, time and batch of one layout; exit 1 when it is illegal."""
+        answer = run(estimate_service, source)
+        print(json.dumps(answer, allow_nan=False) if as_json else estimate_text(answer))
+        raise typer.Exit(0 if answer["legal"] else 1)
+
+    @cli.command()
+    def schedule(source: Source, as_json: AsJson = False) -> None:
+        """The order of work of a pipeline: makespan, idle time, what is in flight."""
+        answer = run(scheduling.schedule, source)
+        print(json.dumps(answer, allow_nan=False) if as_json else schedule_text(answer))
+
+
+def run(verb: Callable[[object], Mapping[str, Any] | InputProblems], source: str) -> Mapping[str, Any]:
+    """The verb's answer to the request in `source`; problems go to standard error and end in exit 2."""
+    answer = verb(read(source))
+    if isinstance(answer, InputProblems):
+        for problem in answer.problems:
+            print(f"meshwright: {problem.field or source}: {problem.message}", file=sys.stderr)
+        raise typer.Exit(2)
+    return answer
+
+
+def read(source: str) -> object:
+    """The JSON in a file or on standard input."""
+    try:
+        data = sys.stdin.buffer.read(MAXIMUM_BYTES + 1) if source == "-" else Path(source).read_bytes()
+        if len(data) > MAXIMUM_BYTES:
+            raise ValueError(f"larger than {MAXIMUM_BYTES:,} bytes")
+        return json.loads(data)
+    except (OSError, ValueError, RecursionError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        print(f"meshwright: {source}: {reason}. Give a file with one JSON object.", file=sys.stderr)
+        raise typer.Exit(2) from error
+
+
+def estimate_text(answer: Mapping[str, Any]) -> str:
+    """The answer in a few lines, for a terminal."""
+    if not answer["legal"]:
+        lines = ["This layout breaks a rule:"]
+        return "\n".join(
+            lines + [f"- {broken['field']}: {broken['message']}" for broken in answer["violations"]]
+        )
+    memory, time, batch = answer["memory"], answer["time"], answer["batch"]
+    lines = [
+        f"Fits: {memory['fits']}; the fullest stage takes {units.format_gib(memory['peak_bytes'])} "
+        f"of {units.format_gib(memory['usable_bytes'])}.",
+        f"Step: {units.format_seconds(time['step_s'])} ± {answer['expected_error_fraction']:.0%}, "
+        f"bubble {time['bubble_fraction']:.1%}, MFU {answer['throughput']['mfu']:.0%}.",
+        f"Batch: {batch['global_batch_size']} = {batch['micro_batch_size']} × "
+        f"{batch['num_micro_batches']} × replicas.",
+        f"Binding: {answer['binding']['resource'].replace('_', ' ')}: {answer['binding']['because']}.",
+    ]
+    return "\n".join(lines)
+
+
+def schedule_text(answer: Mapping[str, Any]) -> str:
+    """The schedule in three lines, for a terminal."""
+    return "\n".join(
+        [
+            f"Makespan: {units.format_seconds(answer['makespan_s'])}.",
+            f"Idle: {answer['bubble_fraction']:.1%} of the step.",
+            f"Most micro-batches in flight, by stage: {', '.join(map(str, answer['peak_in_flight']))}.",
+        ]
+    )
