@@ -48,6 +48,7 @@ class Option:
     html: str
     text: str
     feedback_html: str = ""
+    feedback_text: str = ""
     misconception: str = ""
 
 
@@ -93,6 +94,8 @@ class Item:
     line: int
     graded: bool = True  # False: the key is unclear or missing; shown for self-report
     marker: bool = True
+    number_written: int = 0  # the number in the file, which may be wrong
+    code_in_prompt: tuple[str, ...] = ()  # languages of the code blocks in the prompt
     content_hash: str = ""  # of everything the learner is asked and graded by
     options: tuple[Option, ...] = ()
     correct: tuple[str, ...] = ()
@@ -116,6 +119,27 @@ class Item:
     locked: tuple[str, ...] = ()
     require: tuple[str, ...] = ()
     example: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedNumber:
+    """A number of the text that the engine recomputes: `<!-- calc: name of {…} as GB -->**41.5 GB**`."""
+
+    name: str  # a published name or plain arithmetic over the arguments
+    arguments: Mapping[str, Any]
+    unit: str  # what to show it in; empty: the unit written in the text
+    text: str  # as readers of the plain file see it
+    line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagram:
+    """A mermaid fence, drawn once."""
+
+    hash: str  # its address: /courses/<course>/diagrams/<hash>.svg
+    source: str
+    svg: bytes  # empty when it could not be drawn; the page then shows the source
+    line: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,6 +188,17 @@ class Rep:
     tomorrow: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """A link of the page: where the file says it goes and where the page leads."""
+
+    written: str
+    href: str  # empty: nowhere (planned, dead or refused)
+    text: str
+    line: int
+    header: bool = False  # in the three lines under the title
+
+
 Block = Prose | Heading | Item | Widget | Rep
 
 
@@ -187,6 +222,19 @@ class Lesson:
     blocks: tuple[Block, ...] = ()
     closing_html: str = ""
     content_hash: str = ""
+    has_front_matter: bool = True
+    front_matter: Mapping[str, Any] = field(default_factory=dict)
+    sections: tuple[str, ...] = ()  # the ## headings in the order of the file
+    primary_sources: tuple[str, ...] = ()  # addresses
+    prerequisites: tuple[str, ...] = ()  # link targets as written
+    prerequisites_text: str = ""
+    links: tuple[Link, ...] = ()
+    images: tuple[str, ...] = ()  # as written
+    tables: int = 0
+    anchors: tuple[str, ...] = ()  # ids of the headings
+    numbers: tuple[CheckedNumber, ...] = ()
+    diagrams: tuple[Diagram, ...] = ()
+    declarations: Mapping[str, Any] = field(default_factory=dict)  # of a `<!-- course … -->` comment
     problems: tuple[Problem, ...] = ()
 
     @property
@@ -198,3 +246,12 @@ class Lesson:
     def reps(self) -> tuple[Rep, ...]:
         """All real-world tasks, in the order of the file."""
         return tuple(block for block in self.blocks if isinstance(block, Rep))
+
+    @property
+    def widgets(self) -> tuple[Widget, ...]:
+        """All live figures, in the order of the file."""
+        return tuple(block for block in self.blocks if isinstance(block, Widget))
+
+    def item(self, item_id: str) -> Item | None:
+        """The item of that id."""
+        return next((item for item in self.items if item.id == item_id), None)

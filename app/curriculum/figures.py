@@ -1,0 +1,94 @@
+"""Diagrams and formulas: mermaid to SVG, LaTeX to MathML. Both are drawn once and remembered."""
+
+import re
+from functools import lru_cache
+from html import escape
+
+import math_core
+import mmdr
+
+from app.curriculum.text import collapse
+
+LONGEST_DIAGRAM = 20_000
+_UNSAFE_LINE = re.compile(r"^\s*(?:click|href|link|links)\b.*$|^\s*%%\{.*$", re.IGNORECASE | re.MULTILINE)
+_LABEL = re.compile(
+    r"""\[+\(?"?([^\[\]"|]+)"?\)?\]+|\(+"?([^()"|]+)"?\)+|\{+"?([^{}"|]+)"?\}+|\|"?([^|"]+)"?\||:\s*([^\n;]+)"""
+)
+_HREF = re.compile(r"""\s(?:xlink:)?href\s*=\s*("[^"#][^"]*"|'[^'#][^']*')""")
+_HANDLER = re.compile(r"""\son\w+\s*=\s*("[^"]*"|'[^']*')""", re.IGNORECASE)
+_SCRIPT = re.compile(r"<script\b.*?(?:</script\s*>|/>)", re.IGNORECASE | re.DOTALL)
+_STYLE = re.compile(r' style="([^"]*)"')
+_ANSI = re.compile(r"\x1b\[[0-9;]*m")
+
+
+@lru_cache(maxsize=4096)
+def draw_diagram(source: str) -> bytes:
+    """The SVG of a mermaid diagram; empty when it cannot be drawn. Nothing in it can run or lead anywhere."""
+    if len(source) > LONGEST_DIAGRAM:
+        return b""
+    try:
+        svg = mmdr.render(_UNSAFE_LINE.sub("", source)).svg()
+    except (
+        BaseException
+    ) as error:  # the renderer is foreign code: whatever it throws, the page shows the source
+        if isinstance(error, KeyboardInterrupt | SystemExit):
+            raise
+        return b""
+    svg = _SCRIPT.sub("", _HANDLER.sub("", _HREF.sub("", svg)))
+    return str(svg).encode()
+
+
+def describe_diagram(source: str) -> str:
+    """Words for those who do not see the diagram: its own title and description, else its labels."""
+    lines = [
+        line.strip() for line in source.splitlines() if line.strip() and not line.strip().startswith("%%")
+    ]
+    for key in ("accDescr", "accTitle"):
+        said = [line.partition(":")[2].strip() for line in lines if line.startswith(key) and ":" in line]
+        if said:
+            return collapse(said[0])
+    kind = lines[0].split()[0] if lines else "diagram"
+    found = [next(part for part in match if part) for line in lines[1:] for match in _LABEL.findall(line)]
+    labels = [collapse(re.sub(r"<br\s*/?>", " ", label)) for label in found]
+    return collapse(f"Diagram ({kind}): " + "; ".join(dict.fromkeys(label for label in labels if label)))
+
+
+@lru_cache(maxsize=4096)
+def set_formula(latex: str, display: bool) -> tuple[str, str]:
+    """MathML of a formula and "", or "" and why it cannot be set."""
+    if len(latex) > 5_000:
+        return "", "the formula is longer than 5,000 characters"
+    try:
+        markup = _converter().convert_with_local_state(latex, displaystyle=display)
+    except math_core.LatexError as error:
+        said = [line.strip() for line in _ANSI.sub("", str(error)).splitlines() if "Error:" in line]
+        return "", said[0].partition("Error:")[2].strip() if said else "the formula is not valid LaTeX"
+    except Exception as error:  # foreign code; see above
+        return "", f"the formula cannot be set: {type(error).__name__}"
+    if "href" in markup or "<script" in markup:
+        return "", "a formula may not hold links"
+    return _STYLE.sub(_style_class, markup), ""
+
+
+@lru_cache(maxsize=1)
+def _converter() -> math_core.LatexToMathML:
+    return math_core.LatexToMathML()
+
+
+def _style_class(match: re.Match[str]) -> str:
+    """The few inline styles become classes: the site's policy allows no style attributes."""
+    css = match.group(1)
+    align = re.search(r"text-align:\s*(left|right|center)", css)
+    names = [f"math-{align.group(1)}"] if align else []
+    if "font-weight" in css or "bold" in css:
+        names.append("math-bold")
+    return f' class="{" ".join(names)}"' if names else ""
+
+
+def diagram_figure(source: str, address: str) -> str:
+    """The figure of a diagram; without an address (it cannot be drawn) its source stands alone."""
+    text = f'<pre tabindex="0"><code>{escape(source)}</code></pre>'
+    if not address:
+        return f'<figure class="mermaid">{text}</figure>\n'
+    image = f'<img src="{escape(address)}" alt="{escape(describe_diagram(source))}" loading="lazy">'
+    return f'<figure class="mermaid">{image}<details><summary>The diagram as text</summary>{text}</details></figure>\n'

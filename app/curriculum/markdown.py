@@ -1,0 +1,153 @@
+"""The Markdown dialect: CommonMark with tables and line breaks, folds as containers, formulas on request."""
+
+import re
+from collections.abc import MutableMapping
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_block.html_block import html_block
+from markdown_it.rules_core import StateCore
+from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
+
+from app.curriculum.renderer import Renderer
+
+DEEPEST = 24  # levels of nested lists and quotes; deeper text is shown as it stands
+LONGEST_INLINE = 20_000  # characters of one paragraph or cell that are read as Markdown
+_RAW = re.compile(r"<(script|pre|style|textarea)(?=[\s>]|$)", re.IGNORECASE)
+_CALC = re.compile(r"<!--\s*calc\s*:")
+
+
+def make_markdown(*, math: bool) -> MarkdownIt:
+    """A parser for lessons. It keeps no state between files."""
+    md = MarkdownIt(
+        "commonmark", {"breaks": True, "maxNesting": 100, "xhtmlOut": False}, renderer_cls=Renderer
+    )
+    md.enable("table")
+    md.block.ruler.before("table", "too_deep", _too_deep)
+    md.block.ruler.before("table", "fold", _fold, {"alt": ["paragraph", "reference", "blockquote", "list"]})
+    md.block.ruler.at("html_block", _html_block, {"alt": ["paragraph", "reference", "blockquote"]})
+    md.core.ruler.at("inline", _inline)
+    md.validateLink = lambda url: True  # type: ignore[method-assign]  # links are judged, and refused aloud, in links.py
+    if math:
+        md.block.ruler.before(
+            "fence", "math_block", _math_block, {"alt": ["paragraph", "reference", "blockquote", "list"]}
+        )
+        md.inline.ruler.before("escape", "math_inline", _math_inline)
+    return md
+
+
+def _inline(state: StateCore) -> None:
+    """Read the inline text of every block; a single paragraph of a whole book's length stays plain."""
+    for token in state.tokens:
+        if token.type != "inline":
+            continue
+        token.children = []
+        if len(token.content) > LONGEST_INLINE:
+            plain = Token("text", "", 0, content=token.content, meta={"long": True})
+            token.children.append(plain)
+        else:
+            state.md.inline.parse(token.content, state.md, state.env, token.children)
+
+
+def _too_deep(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Show what is nested too deep as text: the parser would skip it in silence."""
+    if state.level < DEEPEST or silent:
+        return False
+    token = state.push("raw_text", "", 0)
+    token.map = [start, end]
+    token.content = state.getLines(start, end, state.blkIndent, False)
+    token.meta = {"deep": True}
+    state.line = end
+    return True
+
+
+def _fold(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """A <details> block as a container of Markdown."""
+    fold = state.env["folds"].get(start)
+    if fold is None or fold.close < 0 or fold.close > end:
+        return False
+    if silent:
+        return True
+    after = fold.close + 1 if fold.closed else fold.close
+    token = state.push("fold_open", "details", 1)
+    token.map = [start, after]
+    token.meta = {"fold": fold}
+    kept = state.blkIndent, state.lineMax, state.parentType
+    state.blkIndent, state.lineMax, state.parentType = 0, fold.close, "root"
+    if start + 1 < fold.close:
+        state.md.block.tokenize(state, start + 1, fold.close)
+    state.blkIndent, state.lineMax, state.parentType = kept
+    state.push("fold_close", "details", -1)
+    state.line = after
+    return True
+
+
+def _last(env: MutableMapping[str, Any], source: str, needle: str) -> int:
+    """Where `needle` occurs last; remembered, since hostile files ask a hundred thousand times."""
+    known = env.setdefault("last", {})
+    key = (id(source), needle)
+    if key not in known:
+        known[key] = source.lower().rfind(needle)
+    return int(known[key])
+
+
+def _html_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """HTML as CommonMark has it, save what would swallow the rest of the file or the text beside a checked number."""
+    position = state.bMarks[start] + state.tShift[start]
+    if position >= len(state.src) or state.src[position] != "<":
+        return False
+    head = state.src[position : position + 40]
+    if head.startswith("<!--"):
+        if _CALC.match(head) or _last(state.env, state.src, "-->") < position:
+            return False
+    elif head.startswith(("<?", "<!")):
+        return False
+    elif (match := _RAW.match(head)) and _last(
+        state.env, state.src, f"</{match.group(1).lower()}>"
+    ) < position:
+        return False
+    return html_block(state, start, end, silent)
+
+
+def _math_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """$$ … $$ that begins a line; it may hold line breaks but no blank line."""
+    position = state.bMarks[start] + state.tShift[start]
+    if state.is_code_block(start) or not state.src.startswith("$$", position):
+        return False
+    line, text = start, state.src[position + 2 : state.eMarks[start]]
+    while "$$" not in text and line + 1 < end and not state.isEmpty(line + 1):
+        line += 1
+        text += "\n" + state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]]
+    formula, closed, rest = text.partition("$$")
+    if not closed or rest.strip() or not formula.strip():
+        return False
+    if silent:
+        return True
+    token = state.push("math", "", 0)
+    token.block, token.map, token.content, token.meta = (
+        True,
+        [start, line + 1],
+        formula.strip(),
+        {"display": True},
+    )
+    state.line = line + 1
+    return True
+
+
+def _math_inline(state: StateInline, silent: bool) -> bool:
+    r"""\( … \) and, within a line of text, $$ … $$."""
+    for opener, closer, display in ((r"\(", r"\)", False), ("$$", "$$", True)):
+        if not state.src.startswith(opener, state.pos):
+            continue
+        end = state.src.find(closer, state.pos + 2)
+        formula = state.src[state.pos + 2 : end] if end > 0 else ""
+        if not formula.strip():
+            continue
+        if not silent:
+            token = state.push("math", "", 0)
+            token.content, token.meta = formula.strip(), {"display": display}
+        state.pos = end + 2
+        return True
+    return False

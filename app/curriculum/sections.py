@@ -1,0 +1,322 @@
+"""Walks the blocks of a page: sections, items with their folds, widgets, reps, prose."""
+
+import re
+from typing import Any
+
+from markdown_it.token import Token
+
+from app.curriculum.annotate import plain_text
+from app.curriculum.blocks import Block, Heading, Item, Prose, Rep, Severity
+from app.curriculum.choices import Render, lettered_items, without_prefix
+from app.curriculum.extensions import Fields, read_fields, read_widget
+from app.curriculum.items import Draft, PlacedFold, build_item
+from app.curriculum.page import Page
+from app.curriculum.text import MARKERS, collapse, digest
+from app.curriculum.tree import Node, blocks, children_of
+
+ORDER = ("Warm-up", "Know this", "Practice", "Real-world reps", "Going further")
+_ITEM_SECTIONS = ("Warm-up", "Practice")
+_SPELLED = {re.sub(r"[^a-z]", "", name.lower()): name for name in ORDER}
+_MARKER = re.compile(rf"\s*[{MARKERS}]\s*")
+_BOX = re.compile(r"\s*\[[ xX]\]\s+")
+_FOLD_NAME = re.compile(r"\s*(hint|check)\b", re.IGNORECASE)
+COURSE_FIELDS = ("skills", "misconceptions")
+
+
+class SectionReader:
+    """Turns the blocks of one page into lesson blocks, in the order of the file."""
+
+    def __init__(self, page: Page, render: Render, *, with_items: bool) -> None:
+        self.page, self.render, self.with_items = page, render, with_items
+        self.blocks: list[Block] = []
+        self.sections: list[str] = []
+        self.declarations: dict[str, Any] = {}
+        self.section = ""
+        self.anchor = ""
+        self._section_lines: list[tuple[str, int]] = []
+        self._count = 0
+        self._prose: list[Node] = []
+        self._draft: Draft | None = None
+        self._ids: dict[str, int] = {}
+
+    def read(self, nodes: list[Node]) -> None:
+        """Read all blocks of the page."""
+        for position, node in enumerate(nodes):
+            if node.kind == "heading_open" and node.tokens[0].tag in ("h1", "h2", "h3"):
+                self._heading(node)
+            elif node.kind == "extension":
+                self._extension(node)
+            elif node.kind == "fold_open":
+                self._fold(node)
+            elif node.kind == "ordered_list_open" and self._holds_items(nodes, position):
+                self._list(node, nodes, position)
+            elif self._draft is not None and self._belongs_to_item(node):
+                continue
+            elif self.section == "Real-world reps" and self.with_items and node.kind == "bullet_list_open":
+                self._reps(node)
+            else:
+                self._end_item()
+                self._note_stray_marker(node)
+                self._prose.append(node)
+        self._end_item()
+        self._flush()
+
+    # -- headings and prose -----------------------------------------------------
+
+    def _heading(self, node: Node) -> None:
+        self._end_item()
+        self._flush()
+        token = node.tokens[0]
+        text, line = collapse(plain_text(node.tokens)), self.page.line(node.start)
+        self.anchor = str(token.meta.get("anchor", ""))
+        if token.tag != "h3":
+            self.section = _SPELLED.get(re.sub(r"[^a-z]", "", text.lower()), text)
+            self._count = 0
+            self.sections.append(self.section)
+            self._section_lines.append((self.section, line))
+        html = self.render((node.tokens[1].children or []) if len(node.tokens) > 1 else [])
+        self.blocks.append(
+            Heading(level=int(token.tag[1]), text=text, html=html, anchor=self.anchor, line=line)
+        )
+
+    def _flush(self) -> None:
+        if not self._prose:
+            return
+        tokens = [token for node in self._prose for token in node.tokens]
+        html = self.render(tokens)
+        if html:
+            line = self.page.line(self._prose[0].start)
+            self.blocks.append(
+                Prose(html=html, text=collapse(plain_text(tokens)), line=line, anchor=self.anchor)
+            )
+        self._prose = []
+
+    def _note_stray_marker(self, node: Node) -> None:
+        first = plain_text(node.tokens[:4]).lstrip()[:1]
+        if (
+            first
+            and first in MARKERS
+            and node.kind in ("paragraph_open", "ordered_list_open", "bullet_list_open")
+            and self.with_items
+        ):
+            where = (
+                "is not a numbered item"
+                if self.section in _ITEM_SECTIONS
+                else "outside Warm-up and Practice is prose"
+            )
+            self.page.report.add("IT003", self.page.line(node.start), f"a {first} {where}")
+
+    # -- items --------------------------------------------------------------------
+
+    def _holds_items(self, nodes: list[Node], position: int) -> bool:
+        """In Warm-up and Practice every numbered list; elsewhere only one that an item comment follows."""
+        if not self.with_items:
+            return False
+        if self.section in _ITEM_SECTIONS:
+            return True
+        if any(
+            token.type == "extension" and token.meta["name"] == "item" for token in nodes[position].tokens
+        ):
+            return True
+        for node in nodes[position + 1 :]:
+            if node.kind == "extension":
+                return bool(node.tokens[0].meta["name"] == "item")
+            if node.kind in ("heading_open", "ordered_list_open", "fold_open", "hr"):
+                return False
+        return False
+
+    def _list(self, node: Node, nodes: list[Node], position: int) -> None:
+        items = children_of(node)
+        keep = 0 if self.section in _ITEM_SECTIONS else len(items) - 1
+        if keep:  # in prose, only the last entry is an item
+            self._end_item()
+            self._prose.append(
+                Node(
+                    [node.tokens[0], *[t for item in items[:keep] for t in item.tokens], node.tokens[-1]],
+                    node.kind,
+                )
+            )
+        for item in items[keep:]:
+            self._item(item, node)
+
+    def _item(self, node: Node, parent: Node) -> None:
+        self._end_item()
+        self._flush()
+        self._count += 1
+        line = self.page.line(node.start)
+        written = int(node.tokens[0].info or 0) if str(node.tokens[0].info or "0").isdigit() else 0
+        marked = plain_text(node.tokens[:4]).lstrip()[:1] in tuple(MARKERS)
+        inner = without_prefix(node.tokens[1:-1], _MARKER) if marked else list(node.tokens[1:-1])
+        self._draft = Draft(
+            section=self.section, number=self._count, written=written, line=line, marker=marked
+        )
+        if self.section in _ITEM_SECTIONS:
+            if written != self._count:
+                self.page.report.add("IT002", line, f"item is numbered {written}, expected {self._count}")
+            if not marked:
+                self.page.report.add("IT003", line, "item has no ▢ marker")
+        for child in blocks(inner):
+            if child.kind == "extension":
+                self._extension(child)
+            elif child.kind == "fold_open":
+                self._fold(child)
+            elif not self._take_options(child):
+                self._draft.prompt.extend(child.tokens)
+
+    def _belongs_to_item(self, node: Node) -> bool:
+        """Options and further text of the prompt, until the first Hint or Check."""
+        draft = self._draft
+        if draft is None or draft.has_folds or node.kind == "hr":
+            return False
+        if draft.comment is not None and self.section not in _ITEM_SECTIONS:
+            return False
+        if not self._take_options(node):
+            draft.prompt.extend(node.tokens)
+        return True
+
+    def _take_options(self, node: Node) -> bool:
+        draft = self._draft
+        if draft is None or draft.options or draft.has_folds:
+            return False
+        items = lettered_items(node)
+        if len(items) < 2:
+            return False
+        draft.options, draft.option_tokens = items, node.tokens
+        line = self.page.line(items[0][1].start)
+        text = self.page.report.lines[line - 1].expandtabs(4) if line <= len(self.page.report.lines) else ""
+        indent = len(text) - len(text.lstrip(" "))
+        if indent != 4:
+            said = f"indented by {indent} spaces" if indent else "at column zero"
+            self.page.report.add(
+                "MC004",
+                line,
+                f"options are {said}: MkDocs moves them out of the item; use 4",
+                fix=f"    {text.strip()}",
+            )
+        return True
+
+    def _end_item(self) -> None:
+        if self._draft is None:
+            return
+        item = build_item(self._draft, self.page, self.render)
+        self._draft = None
+        self.blocks.append(self._unique(item))
+
+    def _unique(self, item: Item) -> Item:
+        from dataclasses import replace  # noqa: PLC0415
+
+        seen = self._ids.get(item.id, 0)
+        self._ids[item.id] = seen + 1
+        return self._unique(replace(item, id=f"{item.id}-{seen + 1}")) if seen else item
+
+    # -- folds, comments, reps -----------------------------------------------------
+
+    def _fold(self, node: Node) -> None:
+        fold = node.tokens[0].meta["fold"]
+        named = _FOLD_NAME.match(fold.summary)
+        if self._draft is None:
+            if named and self.with_items:
+                kind = named.group(1).capitalize()
+                self.page.report.add("IT004", fold.line, f"a {kind} block has no item before it")
+            self._prose.append(node)
+            return
+        if not named:
+            self.page.report.add(
+                "DT005",
+                fold.line,
+                f'the summary "{fold.summary}" is neither Hint nor Check; shown as a plain fold',
+            )
+            if self._draft.has_folds:
+                self._end_item()
+                self._prose.append(node)
+            else:
+                self._draft.prompt.extend(node.tokens)
+            return
+        own: list[Token] = []
+        nested: list[Node] = []
+        for child in children_of(node):
+            inner = child.kind == "fold_open" and _FOLD_NAME.match(child.tokens[0].meta["fold"].summary)
+            if child.kind == "extension":
+                self._extension(child)
+            elif inner:
+                nested.append(child)
+            else:
+                own.extend(child.tokens)
+        key_line = next(
+            (self.page.line(token.map[0]) for token in own if token.type == "inline" and token.map), fold.line
+        )
+        placed = PlacedFold(own, fold.line, key_line)
+        (self._draft.hints if named.group(1).lower() == "hint" else self._draft.checks).append(placed)
+        for child in nested:
+            self._fold(child)
+
+    def _extension(self, node: Node) -> None:
+        token = node.tokens[0]
+        line = self.page.line(node.start)
+        name, text = token.meta["name"], token.meta["text"]
+        if name == "widget":
+            self._end_item()
+            self._flush()
+            widget = read_widget(
+                text, line, 1 + sum(1 for block in self.blocks if type(block).__name__ == "Widget"), self.page
+            )
+            if widget:
+                self.blocks.append(widget)
+        elif name == "course":
+            fields: Fields = read_fields(text, line, COURSE_FIELDS, self.page)
+            self.declarations.update(fields.values)
+        elif self._draft is None:
+            self.page.report.add("EX005", line, "an item comment has no item before it")
+        elif self._draft.comment is not None:
+            self.page.report.add("EX005", line, "the item has two comments; the first one counts")
+        else:
+            self._draft.comment = (text, line)
+
+    def _reps(self, node: Node) -> None:
+        self._end_item()
+        for item in children_of(node):
+            inner = without_prefix(item.tokens[1:-1], _BOX)
+            boxed = _BOX.match(plain_text(item.tokens[:4]) + " ")
+            if not boxed:
+                self._prose.append(Node([node.tokens[0], *item.tokens, node.tokens[-1]], node.kind))
+                continue
+            self._flush()
+            text = collapse(plain_text(inner))
+            html = self.render(inner)
+            html = (
+                html[3:-4]
+                if html.startswith("<p>") and html.endswith("</p>") and html.count("<p>") == 1
+                else html
+            )
+            rep_id = f"rep-{digest(text.casefold(), 8)}"
+            seen = self._ids.get(rep_id, 0)
+            self._ids[rep_id] = seen + 1
+            self.blocks.append(Rep(id=f"{rep_id}-{seen + 1}" if seen else rep_id, html=html, text=text,
+                                   line=self.page.line(item.start), tomorrow=text.lower().startswith("tomorrow")))  # fmt: skip
+
+    # -- the page as a whole ----------------------------------------------------------
+
+    def check_sections(self, *, whole: bool, number: int) -> None:
+        """SE001, SE002 and RP001. `whole`: the file is a lesson and not a piece of one."""
+        seen: list[str] = []
+        for name, line in self._section_lines:
+            if name not in ORDER:
+                self.page.report.add("SE002", line, "unknown section, rendered as it is")
+                continue
+            if name in seen:
+                self.page.report.add("SE001", line, f"{name} appears twice")
+            elif later := [other for other in seen if ORDER.index(other) > ORDER.index(name)]:
+                self.page.report.add("SE001", line, f"{name} must come before {later[0]}")
+            seen.append(name)
+        if whole and number != 1 and "Warm-up" not in seen and {"Know this", "Practice"} <= set(seen):
+            first = self._section_lines[0][1]
+            self.page.report.add(
+                "SE001",
+                first,
+                "no Warm-up section (only lesson 1 may leave it out)",
+                severity=Severity.WARNING,
+            )
+        reps = sum(1 for block in self.blocks if isinstance(block, Rep))
+        if "Real-world reps" in seen and reps < 3:
+            line = next(line for name, line in self._section_lines if name == "Real-world reps")
+            self.page.report.add("RP001", line, f"there are {reps} real-world reps; write at least three")

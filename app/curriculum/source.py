@@ -1,0 +1,365 @@
+"""Lines made ready for the Markdown parser: folds and comments stand alone, at column zero, and are closed.
+
+CommonMark knows nothing of <details>. This pass walks the lines once, skips code and comments, finds which tag closes
+which, and puts every tag on a line of its own. `origin` leads from each line back to the line of the file.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+from app.curriculum.report import Report
+
+_FENCE = re.compile(r"(`{3,}|~{3,})(.*)$")
+_OPEN = re.compile(r"<details\b([^<>]*)>", re.IGNORECASE)
+_CLOSE = re.compile(r"</details\s*>", re.IGNORECASE)
+_SUMMARY = re.compile(r"<summary\b[^<>]*>(.*?)</summary\s*>", re.IGNORECASE | re.DOTALL)
+_SUMMARY_START = re.compile(r"<summary\b", re.IGNORECASE)
+_INLINE_FOLD = re.compile(r"(?<=\S)\s*<details\b[^<>]*>\s*<summary\b", re.IGNORECASE)
+_CODE_SPAN = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
+_EXTENSION = re.compile(r"<!--\s*(?:item|widget|course)\b")
+_HEADING = re.compile(r" {0,3}#{1,6}(?:\s|$)")
+_SECTION = re.compile(r" {0,3}#{1,2}(?:\s|$)")
+_MARKED_ITEM = re.compile(r" {0,3}\d{1,9}[.)]\s+[▢□☐]")
+_NUMBERED = re.compile(r"\d{1,9}[.)]\s")
+DEEPEST = 8  # folds within folds
+
+
+@dataclass(slots=True)
+class FoldRange:
+    """A <details> block: its tag's line and the line of its closing tag, as indexes into `Source.lines`."""
+
+    start: int
+    line: int  # of the file, 1-based
+    indent: int
+    close: int = -1
+    summary: str = ""
+    closed: bool = True
+    nested: bool = False
+    close_line: int = 0
+    tight: bool = False
+    parent: "FoldRange | None" = None
+
+
+@dataclass(slots=True)
+class Source:
+    """What the Markdown parser gets."""
+
+    lines: list[str] = field(default_factory=list)
+    origin: list[int] = field(default_factory=list)  # 1-based line of the file
+    folds: dict[int, FoldRange] = field(default_factory=dict)
+
+    def line(self, index: int) -> int:
+        """The line of the file that line `index` came from."""
+        if not self.origin:
+            return 1
+        return self.origin[max(0, min(index, len(self.origin) - 1))]
+
+
+def prepare(lines: list[str], skip: int, report: Report) -> Source:
+    """Separate the tags of folds from their text. The first `skip` lines (front matter) become blank."""
+    walk = _Walk(lines, report)
+    for index, text in enumerate(lines):
+        walk.take(index, "" if index < skip else text)
+    walk.abort()
+    walk.close_comment_at_end()
+    return walk.source
+
+
+class _Walk:
+    def __init__(self, lines: list[str], report: Report) -> None:
+        self.source = Source()
+        self.report = report
+        self.all = lines
+        self.marked = any(_MARKED_ITEM.match(line) for line in lines)
+        self.last_comment_end = max((i for i, line in enumerate(lines) if "-->" in line), default=-1)
+        self.stack: list[FoldRange] = []
+        self.fence: tuple[str, int, int] | None = None  # character, length, indent
+        self.comment = 0  # line of the comment that is open; 0: none
+        self.extension = False
+        self.awaits_summary: FoldRange | None = None
+        self.summary_until = -1
+        self.index = 0
+        self.code: set[int] = set()  # lines of code, which look like headings at times
+
+    # -- one line -------------------------------------------------------------
+
+    def take(self, index: int, text: str) -> None:
+        """Take in one line of the file."""
+        self.index = index
+        if index < self.summary_until:
+            return
+        if self.stack and "<?" in text:
+            self.report.add(
+                "PI001", index + 1, '"<?" inside a collapsible block can break the MkDocs build; write &lt;?'
+            )
+        stripped = text.strip()
+        if self.comment:
+            self._in_comment(text, stripped)
+        elif self.fence:
+            self._in_fence(text, stripped)
+        elif stripped.startswith("<!--"):
+            self._comment_start(text, stripped)
+        elif match := _FENCE.match(stripped):
+            self._fence_start(text, match)
+        else:
+            self._plain(text, stripped)
+
+    def _emit(self, text: str) -> None:
+        if self.stack and self.stack[0].indent:
+            text = _dedent(text, self.stack[0].indent)
+        self.source.lines.append(text)
+        self.source.origin.append(self.index + 1)
+
+    def _blank(self) -> None:
+        if self.source.lines and self.source.lines[-1].strip():
+            self.source.lines.append("")
+            self.source.origin.append(self.index + 1)
+
+    # -- code and comments ----------------------------------------------------
+
+    def _fence_start(self, text: str, match: re.Match[str]) -> None:
+        marker, info = match.groups()
+        indent = len(text) - len(text.lstrip())
+        if not (marker[0] == "`" and "`" in info):
+            self.fence = (marker[0], len(marker), indent)
+            self.awaits_summary = None
+        self._emit(text)
+
+    def _in_fence(self, text: str, stripped: str) -> None:
+        assert self.fence is not None  # noqa: S101
+        char, length, indent = self.fence
+        outdented = bool(stripped) and indent >= 2 and len(text) == len(text.lstrip())
+        if outdented and not stripped.startswith(char * length):
+            self.fence = None  # the list item that held the fence has ended
+            self.take(self.index, text)
+            return
+        if stripped and set(stripped) == {char} and len(stripped) >= length:
+            self.fence = None
+        self.code.add(len(self.source.lines))
+        self._emit(text)
+
+    def _comment_start(self, text: str, stripped: str) -> None:
+        self.awaits_summary = None
+        if "-->" in stripped:
+            self._emit(text)
+            return
+        if self.last_comment_end <= self.index:
+            self.extension = _EXTENSION.match(stripped) is not None
+            if not self.extension:
+                self.report.add(
+                    "EX003", self.index + 1, "the comment is not closed, so it is shown as text; add -->"
+                )
+                self._emit(text)
+                return
+        self.extension = _EXTENSION.match(stripped) is not None
+        self.comment = self.index + 1
+        self._emit(text)
+
+    def _in_comment(self, text: str, stripped: str) -> None:
+        stops = (
+            stripped.startswith("<!--")
+            or _OPEN.match(stripped)
+            or _SECTION.match(text)
+            or _MARKED_ITEM.match(text)
+        )
+        if self.extension and stops:
+            self._end_comment()
+            self.take(self.index, text)
+            return
+        self._emit(text)
+        if "-->" in text:
+            self.comment = 0
+
+    def _end_comment(self) -> None:
+        self.report.add(
+            "EX003",
+            self.comment,
+            "the comment is not closed; it was closed before the next block",
+            fix="add --> on a line of its own",
+        )
+        self.source.lines.append("-->")
+        self.source.origin.append(max(self.index, 1))
+        self.comment = 0
+
+    def close_comment_at_end(self) -> None:
+        """An item comment that runs to the end of the file is closed there."""
+        if self.comment and self.extension:
+            self._end_comment()
+
+    # -- folds ----------------------------------------------------------------
+
+    def _plain(self, text: str, stripped: str) -> None:
+        if _SECTION.match(text) or _MARKED_ITEM.match(text):
+            self.abort()
+        if self.awaits_summary and stripped and not _SUMMARY_START.match(stripped):
+            self.awaits_summary = None
+        if "<" not in stripped:
+            self._emit(text)
+            return
+        if match := _INLINE_FOLD.search(_mask(text)):
+            self._emit(text[: match.start()])
+            text = text[match.start() :]
+            stripped = text.strip()
+        if (
+            _OPEN.match(stripped)
+            or _CLOSE.search(_mask(stripped))
+            or (self.awaits_summary and _SUMMARY_START.match(stripped))
+        ):
+            self._tags(text)
+        else:
+            self._emit(text)
+
+    def _tags(self, text: str) -> None:
+        """Take the tags of a line one by one; what is left over is text."""
+        indent = len(text) - len(text.lstrip())
+        rest = text.strip()
+        while rest:
+            if match := _OPEN.match(rest):
+                self._open(match, indent)
+            elif self.awaits_summary and _SUMMARY_START.match(rest):
+                rest = self._summary(rest)
+                continue
+            elif match := _CLOSE.match(rest):
+                self._close(indent)
+            else:
+                ahead = _CLOSE.search(_mask(rest))
+                cut = ahead.start() if ahead else len(rest)
+                if self.stack:
+                    self.stack[-1].tight = True
+                self._emit(" " * indent + rest[:cut] if not self.stack else rest[:cut])
+                rest = rest[cut:]
+                continue
+            rest = rest[match.end() :].strip()
+
+    def _open(self, match: re.Match[str], indent: int) -> None:
+        line = self.index + 1
+        if len(self.stack) >= DEEPEST:
+            self._emit(match.group(0))
+            return
+        self._blank()
+        fold = FoldRange(
+            start=len(self.source.lines),
+            line=line,
+            indent=indent,
+            parent=self.stack[-1] if self.stack else None,
+        )
+        if "markdown" not in match.group(1).lower():
+            self.report.add("DT001", line, '<details> needs markdown="1": without it MkDocs prints the answer as raw Markdown',
+                            fix=_with_markdown(self.all[self.index].strip()), recovered=True)  # fmt: skip
+        if indent:
+            self.report.add(
+                "DT002",
+                line,
+                "details tag is not at column zero",
+                fix=self.all[self.index].strip(),
+                recovered=True,
+            )
+        self.source.lines.append("<details>")
+        self.source.origin.append(line)
+        self.source.folds[fold.start] = fold
+        self.stack.append(fold)
+        self.awaits_summary = fold
+
+    def _summary(self, rest: str) -> str:
+        """Read the summary, over several lines if need be; give what follows it."""
+        fold, last = self.awaits_summary, self.index
+        while (
+            not (match := _SUMMARY.match(rest))
+            and last + 1 < min(len(self.all), self.index + 5)
+            and self.all[last + 1].strip()
+        ):
+            last += 1
+            rest = f"{rest}\n{self.all[last].strip()}"
+        self.awaits_summary = None
+        if fold is None or match is None:
+            self._emit(rest)
+            return ""
+        fold.summary = " ".join(match.group(1).split())
+        self.summary_until = last + 1
+        left = rest[match.end() :].strip()
+        following = self.all[last + 1].strip() if last + 1 < len(self.all) else ""
+        fold.tight = bool(left and not _CLOSE.match(left)) or (
+            not left and bool(following) and not _CLOSE.match(following)
+        )
+        return left
+
+    def _close(self, indent: int) -> None:
+        self.awaits_summary = None
+        line = self.index + 1
+        if not self.stack:
+            self.report.add("DT007", line, "this </details> closes nothing; it was left out", fix="remove it")
+            self._blank()
+            return
+        fold = self.stack.pop()
+        if indent and not fold.indent:
+            self.report.add(
+                "DT002", line, "details tag is not at column zero", fix="</details>", recovered=True
+            )
+        self._finish(fold, len(self.source.lines))
+        if fold.nested:
+            fold.close_line = line
+        self.source.lines.append("</details>")
+        self.source.origin.append(line)
+        self.source.lines.append("")
+        self.source.origin.append(line)
+
+    def _finish(self, fold: FoldRange, close: int) -> None:
+        fold.close = close
+        if fold.tight:
+            self.report.add(
+                "DT003",
+                fold.line,
+                "a blank line is missing between the details tags and the text inside",
+                recovered=True,
+            )
+        if fold.closed:
+            for other in self._children(fold):
+                self.report.add(
+                    "DT006",
+                    other.line,
+                    "a details block stands inside another one; close the first before it",
+                    recovered=True,
+                )
+
+    def _children(self, fold: FoldRange) -> list[FoldRange]:
+        return [
+            other
+            for start in range(fold.start + 1, fold.close)
+            if (other := self.source.folds.get(start)) and other.parent is fold
+        ]
+
+    def abort(self) -> None:
+        """Close what is still open, before the first item, heading or fold that follows it."""
+        for position, fold in enumerate(self.stack):
+            limit = (
+                self.stack[position + 1].start if position + 1 < len(self.stack) else len(self.source.lines)
+            )
+            close = next((i for i in range(fold.start + 1, limit) if self._stops(i)), limit)
+            fold.closed = False
+            self.report.add("DT004", fold.line, "the details block is not closed; it was closed before the next item or heading",
+                            fix="add </details> on a line of its own", recovered=True)  # fmt: skip
+            self._finish(fold, close)
+        self.stack.clear()
+        self.awaits_summary = None
+
+    def _stops(self, index: int) -> bool:
+        text = self.source.lines[index]
+        if index in self.code:
+            return False
+        return bool(
+            index in self.source.folds or _HEADING.match(text) or (not self.marked and _NUMBERED.match(text))
+        )
+
+
+def _mask(text: str) -> str:
+    """The text with code spans blanked, so that tags inside them are not seen."""
+    return _CODE_SPAN.sub(lambda match: "`" * len(match.group(0)), text) if "`" in text else text
+
+
+def _dedent(text: str, indent: int) -> str:
+    kept = text.lstrip(" ")
+    return text[min(indent, len(text) - len(kept)) :]
+
+
+def _with_markdown(text: str) -> str:
+    return re.sub(r"<details\b", '<details markdown="1"', text, count=1, flags=re.IGNORECASE)
