@@ -2,8 +2,8 @@
 
 Counted tensor by tensor in 16 bits: s tokens, b sequences, h hidden_size, a heads, t tensor_parallel, with
 T = s·b / context_parallel tokens on a device. For a GPT block the sum is Korthikanti et al. 2022, eq. 1–4:
-sbh(10 + 24/t + 5as/(ht)), with sequence parallelism sbh(34/t + 5as/(ht)); eq. 6 (selective) drops the 5as/h term.
-Assumes: dropout masks (one byte) where the MLP is not gated; with flash attention no scores are kept.
+sbh(10 + 24/t + 5as/(ht)), with sequence parallelism sbh(34/t + 5as/(ht)); eq. 6 (selective) drops the 5as/h
+term. Assumes: dropout masks (one byte) where the MLP is not gated; with flash attention no scores are kept.
 """
 
 from dataclasses import dataclass
@@ -21,8 +21,8 @@ Number = Column | float
 class Kept:
     """Bytes per token that one layer keeps, by how they divide.
 
-    `split`: over t only with sequence parallelism · `sharded`: over t always · `kv`: over t up to the KV heads ·
-    `scores`: per token and key, over t, and not kept with flash attention or selective recompute.
+    `split`: over t only with sequence parallelism · `sharded`: over t always · `kv`: over t up to the KV
+    heads · `scores`: per token and key, over t, and not kept with flash attention or selective recompute.
     """
 
     split: float
@@ -47,7 +47,9 @@ def _dropout(model: Model) -> float:
 
 
 def attention_kept(model: Model, keys: float) -> Kept:
-    """Normalization input, linear input, Q, K, V and output; scores: softmax 2, its dropout mask 1 and output 2."""
+    """Normalization input, linear input, Q, K, V and output; scores: softmax 2, its dropout mask 1 and
+    output 2.
+    """
     h, a, drop = float(model.hidden_size), float(model.num_attention_heads), _dropout(model)
     scores = a * keys * (2.0 + 3.0 * drop)
     if model.attention == "mla":
@@ -139,6 +141,7 @@ def whole_layer_bytes(
     num_kv_heads: float,
     layouts: Layouts,
     training: Training,
+    *,
     seq_length: float,
     scores: bool = True,
 ) -> Column:
@@ -154,12 +157,12 @@ def whole_layer_bytes(
 def layer_bytes(model: Model, kept: Kept, layouts: Layouts, training: Training, seq_length: float) -> Column:
     """Bytes of one layer and micro-batch under each layout's recompute.
 
-    none: everything · selective: all but the attention core · full: the layer's 16-bit input, 2sbh (2sbh/t with
-    sequence parallelism). A recomputed fraction of the layers keeps only its inputs.
+    none: everything · selective: all but the attention core · full: the layer's 16-bit input, 2sbh (2sbh/t
+    with sequence parallelism). A recomputed fraction of the layers keeps only its inputs.
     """
     kv = float(model.num_kv_heads)
-    whole = whole_layer_bytes(kept, kv, layouts, training, seq_length)
-    without_core = whole_layer_bytes(kept, kv, layouts, training, seq_length, scores=False)
+    whole = whole_layer_bytes(kept, kv, layouts, training, seq_length=seq_length)
+    without_core = whole_layer_bytes(kept, kv, layouts, training, seq_length=seq_length, scores=False)
     inputs = 2.0 * model.hidden_size * tokens(layouts, seq_length) / split_divisor(layouts)
     some = training.recomputed_fraction
     partly = whole * (1.0 - some) + inputs * some

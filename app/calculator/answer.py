@@ -1,4 +1,6 @@
-"""The answer to one question: an `Estimates` row and its stages as plain Python values, in the API's words."""
+"""The answer to one question: an `Estimates` row and its stages as plain Python values, in the API's
+words.
+"""
 
 from typing import Any
 

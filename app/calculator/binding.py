@@ -27,8 +27,8 @@ _LINK_PARTS = {
 def binding_of(answer: Mapping[str, Any], cluster: Cluster) -> dict[str, str]:
     """Memory where it does not clearly fit; else the largest loss of time above the useful compute.
 
-    A loss counts from a tenth of the step on; below that compute binds. The batch binds where the bubble is the
-    loss and there are fewer than four micro-batches for each stage: only a larger batch would give more.
+    A loss counts from a tenth of the step on; below that compute binds. The batch binds where the bubble is
+    the loss and there are fewer than four micro-batches for each stage: only a larger batch would give more.
     """
     memory = answer["memory"]
     if memory["fits"] != "yes":
@@ -69,24 +69,22 @@ def _compute_sentence(answer: Mapping[str, Any], cluster: Cluster) -> str:
     time, rates = answer["time"], answer["throughput"]
     share = (time["compute_s"] + time["recompute_s"]) / time["step_s"]
     return (
-        f"{format_percent(share, 0)} of the {format_seconds(time['step_s'])} step is the layers' own work, at "
-        f"{rates['hardware_tflops_per_gpu']:.0f} TFLOP/s on a {cluster.device.name}"
+        f"{format_percent(share, 0)} of the {format_seconds(time['step_s'])} step is the layers' own work, "
+        f"at {rates['hardware_tflops_per_gpu']:.0f} TFLOP/s on a {cluster.device.name}"
     )
 
 
 def _bubble(answer: Mapping[str, Any]) -> dict[str, str]:
-    time, batch = answer["time"], answer["batch"]
+    lost_s, step_s = answer["time"]["bubble_s"], answer["time"]["step_s"]
     stages = answer["communication"]["pipeline_parallel"]["group_size"]
-    m = batch["num_micro_batches"]
+    m = answer["batch"]["num_micro_batches"]
     said = (
-        f"{m} micro-batches on {stages} stages leave devices idle for {format_seconds(time['bubble_s'])} of the "
-        f"{format_seconds(time['step_s'])} step ({format_percent(time['bubble_s'] / time['step_s'])})"
+        f"{m} micro-batches on {stages} stages leave devices idle for {format_seconds(lost_s)} of the "
+        f"{format_seconds(step_s)} step ({format_percent(lost_s / step_s)})"
     )
     if m < 4 * stages:
-        return {
-            "resource": "batch",
-            "because": f"{said}; only a larger global batch gives more micro-batches",
-        }
+        more = "only a larger global batch gives more micro-batches"
+        return {"resource": "batch", "because": f"{said}; {more}"}
     return {"resource": "bubble", "because": said}
 
 
@@ -98,9 +96,10 @@ def _link_sentence(answer: Mapping[str, Any], resource: str, lost_s: float, clus
         if f"{answer['communication'][axis]['link']}_link" == resource
     }
     worst = max(axes, key=lambda axis: axes[axis])
-    sent = answer["communication"][worst]["bytes_per_step"]
+    sent = format_binary_bytes(answer["communication"][worst]["bytes_per_step"])
     step_s = answer["time"]["step_s"]
     return (
-        f"the step waits {format_seconds(lost_s)} of {format_seconds(step_s)} ({format_percent(lost_s / step_s)}) for "
-        f"{link.name}; most of it is {worst.replace('_', ' ')} traffic, {format_binary_bytes(sent)} from each device"
+        f"the step waits {format_seconds(lost_s)} of {format_seconds(step_s)} "
+        f"({format_percent(lost_s / step_s)}) for {link.name}; most of it is "
+        f"{worst.replace('_', ' ')} traffic, {sent} from each device"
     )

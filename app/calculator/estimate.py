@@ -82,7 +82,9 @@ def legal_mask(model: Model, cluster: Cluster, training: Training, layouts: Layo
 def evaluate(
     model: Model, cluster: Cluster, training: Training, layouts: Layouts, constants: Constants
 ) -> Estimates:
-    """Memory, time and rates of every layout. Illegal layouts give numbers that mean nothing: filter them first."""
+    """Memory, time and rates of every layout. Illegal layouts give numbers that mean nothing: filter them
+    first.
+    """
     fp8 = training.compute_dtype == "fp8" and cluster.device.peak_flops_fp8 > 0
     return Estimates(
         layouts=layouts,
@@ -98,7 +100,9 @@ def evaluate(
 
 
 def fit_of(peak_bytes: float, usable_bytes: float) -> str:
-    """yes, no, or borderline: within 5 % of the usable memory, which is closer than a calculation can tell."""
+    """yes, no, or borderline: within 5 % of the usable memory, which is closer than a calculation can
+    tell.
+    """
     if abs(peak_bytes - usable_bytes) <= BORDERLINE_FRACTION * usable_bytes:
         return "borderline"
     return "yes" if peak_bytes < usable_bytes else "no"

@@ -319,8 +319,42 @@ TRAINING_FIELDS = (
     ),
 )
 
+SERVING_FIELDS = (
+    _choice(
+        "serving.weight_format",
+        "type of the weights",
+        ("bf16", "fp16", "fp8", "int8", "int4"),
+        "bf16",
+    ),
+    _integer("serving.quant_group_size", "weights that share one scale; 0: none", 0, 65_536, 0),
+    _choice("serving.kv_format", "type of the key-value cache", ("bf16", "fp16", "fp8", "int8"), "bf16"),
+    _integer(
+        "serving.max_model_len",
+        "longest request; left out: as the model was trained",
+        1,
+        100_000_000,
+        unit="tokens",
+    ),
+    _number("serving.memory_utilization", "share of device memory the server may take", 0.01, 1, 0.9),
+    _integer("serving.prompt_len", "tokens of a prompt", 1, 100_000_000, 1024, unit="tokens"),
+    _integer("serving.output_len", "tokens of an answer", 1, 100_000_000, 256, unit="tokens"),
+    _integer("serving.concurrency", "requests at once", 1, 10_000_000, 1, unit="requests"),
+)
+
+# The sections that each verb's inputs have.
+VERB_SECTIONS = {
+    "estimate": ("model", "cluster", "layout", "training"),
+    "serve": ("model", "cluster", "layout", "serving"),
+}
 FIELDS = (*MODEL_FIELDS, *CLUSTER_FIELDS, *LAYOUT_FIELDS, *TRAINING_FIELDS)
-BY_PATH = {field.path: field for field in FIELDS}
-BY_BARE_KEY = {field.key: field for field in FIELDS if field.bare}
+BY_PATH = {field.path: field for field in (*FIELDS, *SERVING_FIELDS)}
 ALIASES = {"training.micro_batch_size": "layout.micro_batch_size"}
-SECTIONS = ("model", "cluster", "layout", "training")
+SECTIONS = VERB_SECTIONS["estimate"]
+
+
+def bare_keys(verb: str = "estimate") -> dict[str, str]:
+    """Bare key → path, for the inputs of a verb."""
+    return {f.key: f.path for f in BY_PATH.values() if f.bare and f.section in VERB_SECTIONS[verb]}
+
+
+BY_BARE_KEY = {key: BY_PATH[path] for key, path in bare_keys().items()}

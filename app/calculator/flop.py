@@ -1,8 +1,9 @@
 """Floating-point operations of one step, in the conventions of published rates.
 
 Model FLOP: every matrix product once forward and twice backward, full (non-causal) attention, no recompute.
-Hardware FLOP: what is run again is counted again. For a GPT with full recompute that is Narayanan et al. 2021,
-eq. 3: 96BsLh²(1 + s/(6h) + V/(16Lh)); without recompute Korthikanti et al. 2022, eq. 7: 72BLsh²(1 + s/(6h) + V/(12hL)).
+Hardware FLOP: what is run again is counted again. For a GPT with full recompute that is Narayanan et al.
+2021, eq. 3: 96BsLh²(1 + s/(6h) + V/(16Lh)); without recompute Korthikanti et al. 2022, eq. 7: 72BLsh²(1 +
+s/(6h) + V/(12hL)).
 """
 
 from dataclasses import dataclass

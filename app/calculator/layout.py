@@ -132,6 +132,11 @@ class Layouts:
         """The layouts at these positions, or where this mask is true."""
         return replace(self, **{name: getattr(self, name)[indices] for name in _COLUMN_NAMES})
 
+    def with_columns(self, **columns: Column) -> Self:
+        """The same layouts with some columns replaced."""
+        changed: dict[str, Any] = columns
+        return replace(self, **changed)
+
     @property
     def world_size(self) -> Column:
         """Devices a layout needs: t·c·d·p."""

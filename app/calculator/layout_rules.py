@@ -1,7 +1,8 @@
 """The rules of a legal training layout.
 
 Letters: t tensor, p pipeline, d data, c context, e expert parallel, v chunks, b micro-batch, m micro-batches.
-Sources: Megatron-LM's argument checks and Narayanan et al. 2021; arithmetic is nobody's rule but the numbers'.
+Sources: Megatron-LM's argument checks and Narayanan et al. 2021; arithmetic is nobody's rule but the
+numbers'.
 """
 
 import numpy as np
@@ -75,7 +76,9 @@ WIDTH_RULES = (
         " of them either, so they can be neither divided nor copied evenly",
         dividend=lambda case: case.model.num_kv_heads,
         divisor=_tensor,
-        applies=lambda case: case.model.attention != "mla",
+        applies=lambda case: (
+            case.model.attention != "mla" and case.model.num_kv_heads < case.model.num_attention_heads
+        ),
         relation="divides_either_way",
     ),
     Rule(
@@ -132,7 +135,8 @@ DEPTH_RULES = (
     Rule(
         code="layers_per_stage_length",
         field="layout.layers_per_stage",
-        message="{dividend} numbers of layers are given for {divisor} stages (or chunks): one is needed for each",
+        message="{dividend} numbers of layers are given for {divisor} stages (or chunks):"
+        " one is needed for each",
         dividend=lambda case: float(len(case.layouts.layers_per_stage or ())),
         divisor=_chunks,
         applies=lambda case: not _even_split(case),
@@ -175,14 +179,16 @@ BATCH_RULES = (
     Rule(
         code="batch_not_divisible",
         field="training.global_batch_size",
-        message="a global batch of {dividend} divided by micro-batch · data parallel = {divisor} leaves {remainder}",
+        message="a global batch of {dividend} divided by micro-batch · data parallel = {divisor}"
+        " leaves {remainder}",
         dividend=lambda case: case.training.global_batch_size,
         divisor=lambda case: case.layouts.micro_batch_size * case.layouts.data_parallel,
     ),
     Rule(
         code="interleaving_micro_batches",
         field="training.global_batch_size",
-        message="interleaving takes micro-batches in rounds of {divisor}: {dividend} of them leave {remainder}",
+        message="interleaving takes micro-batches in rounds of {divisor}:"
+        " {dividend} of them leave {remainder}",
         dividend=_micro_batches,
         divisor=lambda case: case.layouts.pipeline_parallel,
         applies=lambda case: case.layouts.model_chunks > 1,
@@ -243,7 +249,8 @@ EXPERT_RULES = (
     Rule(
         code="zero_group_not_divisible",
         field="layout.zero_group",
-        message="context · data parallel = {dividend} divided by a sharding group of {divisor} leaves {remainder}",
+        message="context · data parallel = {dividend} divided by a sharding group of {divisor}"
+        " leaves {remainder}",
         dividend=lambda case: case.layouts.replicas,
         divisor=lambda case: np.maximum(case.layouts.zero_group, 1.0),
         applies=lambda case: case.layouts.zero_stage > 0,

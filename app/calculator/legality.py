@@ -1,8 +1,8 @@
 """What a layout must satisfy to be legal: the machinery; `layout_rules` has the rules themselves.
 
 A search keeps the layouts for which every rule holds; a page lists the broken ones with dividend, divisor,
-remainder and the nearest values that would do. Illegal and slow are different things: a tensor group wider than
-a node is legal.
+remainder and the nearest values that would do. Illegal and slow are different things: a tensor group wider
+than a node is legal.
 """
 
 from collections.abc import Callable
@@ -29,6 +29,7 @@ class Case:
     cluster: Cluster
     training: Training
     layouts: Layouts
+    quant_group_size: int = 0  # of the serve verb
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,8 +37,8 @@ class Rule:
     """A relation between two numbers that a legal layout keeps, wherever the rule applies.
 
     "divides": dividend / divisor leaves nothing; "divides_either_way": or the divisor is a multiple of the
-    dividend; "equals", "at_most": dividend against divisor. `message` has the places {dividend}, {divisor} and
-    {remainder}. `field` is the input to change; `rule_of` whose rule it is.
+    dividend; "equals", "at_most": dividend against divisor. `message` has the places {dividend}, {divisor}
+    and {remainder}. `field` is the input to change; `rule_of` whose rule it is.
     """
 
     code: str
@@ -69,7 +70,8 @@ class Rule:
 def modulo(dividend: Column | float, divisor: Column | float) -> Column:
     """Remainder of whole numbers below 2^52, exactly; faster than a float remainder on columns."""
     safe = np.maximum(divisor, 1.0)
-    return np.subtract(dividend, np.floor(np.divide(dividend, safe)) * safe)
+    left: Column = np.subtract(dividend, np.floor(np.divide(dividend, safe)) * safe)
+    return left
 
 
 def legal(rules: tuple[Rule, ...], case: Case) -> Mask:

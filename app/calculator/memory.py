@@ -1,7 +1,8 @@
-"""Bytes on one device of each pipeline stage: weights, gradients, optimizer, activations, logits, buffers, overhead.
+"""Bytes on one device of each pipeline stage: weights, gradients, optimizer, activations, logits, buffers,
+overhead.
 
-The parts of a stage sum to its total. `stage_memory` broadcasts a stage number against the layouts, so one layout
-with all its stages and a block of layouts with one stage each are the same arithmetic.
+The parts of a stage sum to its total. `stage_memory` broadcasts a stage number against the layouts, so one
+layout with all its stages and a block of layouts with one stage each are the same arithmetic.
 """
 
 from dataclasses import dataclass, fields
@@ -56,14 +57,7 @@ def stage_memory(
     held = stage_layers(model, layouts, stage)
     dense, experts = states.stage_parameters(model, training, layouts, held)
     sharded = states.state_bytes(training, layouts, dense, experts)
-    micro_batches = layouts.num_micro_batches(training.global_batch_size)
-    flight = in_flight_micro_batches(
-        layouts.schedule,
-        layouts.pipeline_parallel,
-        micro_batches,
-        layouts.virtual_pipeline_stages,
-        stage,
-    )
+    flight = _in_flight(training, layouts, stage)
     kept, working = _activations(model, training, layouts, held, flight)
     logits = _logits_bytes(model, training, layouts) * held.has_head
     buffers = working + _buffers_bytes(model, training, layouts, held)
@@ -81,6 +75,16 @@ def stage_memory(
     )
 
 
+def _in_flight(training: Training, layouts: Layouts, stage: Column) -> Column:
+    return in_flight_micro_batches(
+        layouts.schedule,
+        layouts.pipeline_parallel,
+        layouts.num_micro_batches(training.global_batch_size),
+        layouts.virtual_pipeline_stages,
+        stage,
+    )
+
+
 def _activations(
     model: Model, training: Training, layouts: Layouts, held: StageLayers, flight: Column
 ) -> tuple[Column, Column]:
@@ -95,14 +99,29 @@ def _activations(
         ends = ends + held.has_embedding * hidden * flight
     kept = flight * (held.early * early + held.late * late) + ends
     kv = float(model.num_kv_heads)
-    whole_early = act.whole_layer_bytes(kinds.early, kv, layouts, training, kinds.early_seq_length)
-    whole_late = act.whole_layer_bytes(kinds.late, kv, layouts, training, kinds.late_seq_length)
+    whole_early = act.whole_layer_bytes(kinds.early, kv, layouts, training, seq_length=kinds.early_seq_length)
+    whole_late = act.whole_layer_bytes(kinds.late, kv, layouts, training, seq_length=kinds.late_seq_length)
     one = np.maximum(np.where(held.early > 0, whole_early, 0.0), np.where(held.late > 0, whole_late, 0.0))
     return kept, np.where(layouts.recompute == Recompute.FULL, one, 0.0)
 
 
+def first_stage_activation_bytes(model: Model, training: Training, layouts: Layouts) -> Column:
+    """What the layers of stage 0 keep: layers · micro-batches in flight · bytes of a layer.
+
+    Source: Korthikanti et al. 2022, section 4.2.3: L/p layers · p micro-batches, whatever p is.
+    """
+    stage = np.zeros(len(layouts))
+    held = stage_layers(model, layouts, stage)
+    kinds = act.layer_kinds(model, training)
+    early = act.layer_bytes(model, kinds.early, layouts, training, kinds.early_seq_length)
+    late = act.layer_bytes(model, kinds.late, layouts, training, kinds.late_seq_length)
+    return _in_flight(training, layouts, stage) * (held.early * early + held.late * late)
+
+
 def logits_bytes_per_token(model: Model, training: Training, layouts: Layouts) -> Column:
-    """Bytes per token of the logits on the last stage: 32-bit copy and the 16-bit ones they come from, V/t wide."""
+    """Bytes per token of the logits on the last stage: 32-bit copy and the 16-bit ones they come from, V/t
+    wide.
+    """
     vocab = states.padded_vocab(model, training, layouts.tensor_parallel)
     return 6.0 * vocab / layouts.tensor_parallel
 
@@ -114,7 +133,9 @@ def _logits_bytes(model: Model, training: Training, layouts: Layouts) -> Column:
 
 
 def _buffers_bytes(model: Model, training: Training, layouts: Layouts, held: StageLayers) -> Column:
-    """Communication buffers: gathered weights (ZeRO-3), the gathered sequence, and sends to the next stage."""
+    """Communication buffers: gathered weights (ZeRO-3), the gathered sequence, and sends to the next
+    stage.
+    """
     hidden = 2.0 * model.hidden_size * act.tokens(layouts, float(training.seq_length))
     several = layouts.tensor_parallel > 1
     gathered = np.where(several & (layouts.sequence_parallel > 0), hidden, 0.0)
@@ -132,9 +153,11 @@ def _overhead_bytes(cluster: Cluster, layouts: Layouts, dynamic: Column) -> Colu
 
 
 def candidate_stages(model: Model, layouts: Layouts) -> list[Column]:
-    """Stages one of which has the peak, for every layout: the first two, the last, and where the layer kind changes.
+    """Stages one of which has the peak, for every layout: the first two, the last, and where the layer kind
+    changes.
 
-    With equal stages memory falls from stage to stage except at these places; a stated split has all its stages.
+    With equal stages memory falls from stage to stage except at these places; a stated split has all its
+    stages.
     """
     last = layouts.pipeline_parallel - 1.0
     zero = np.zeros_like(last)

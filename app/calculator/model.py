@@ -60,8 +60,8 @@ class Model:
     def of(cls, values: Mapping[str, Any]) -> Self:
         """A model from the values somebody wrote, with the rest derived.
 
-        Left out: as many KV heads as query heads, head_dim = hidden_size / heads (latent attention: both parts
-        of a head), ffn_hidden_size = 4 · hidden_size, experts as wide as the dense MLP.
+        Left out: as many KV heads as query heads, head_dim = hidden_size / heads (latent attention: both
+        parts of a head), ffn_hidden_size = 4 · hidden_size, experts as wide as the dense MLP.
         """
         given = dict(values)
         heads, hidden = given["num_attention_heads"], given["hidden_size"]

@@ -59,7 +59,9 @@ def _early_layers(boundary: float, each: Column, p: Column, chunks: Column, stag
 
 
 def _stated(split: tuple[int, ...], boundary: float, p: Column, stage: Column) -> tuple[Column, Column]:
-    """(all, early) layers of a stage where the split is stated, for stages or for chunks (chunk c·p + stage)."""
+    """(all, early) layers of a stage where the split is stated, for stages or for chunks (chunk c·p +
+    stage).
+    """
     counts = np.array(split, dtype=np.float64)
     ends = np.cumsum(counts)
     early_counts = np.minimum(counts, np.maximum(boundary - (ends - counts), 0.0))

@@ -1,7 +1,7 @@
 """Model states on one device: weights, gradients and optimizer states, sharded by ZeRO.
 
-Source: Rajbhandari et al. 2020 (ZeRO), sections 3.1 and 5: with Ψ parameters, 2Ψ + 2Ψ + 12Ψ bytes; stage 1 divides
-the last term by the group, stage 2 the last two, stage 3 all.
+Source: Rajbhandari et al. 2020 (ZeRO), sections 3.1 and 5: with Ψ parameters, 2Ψ + 2Ψ + 12Ψ bytes; stage 1
+divides the last term by the group, stage 2 the last two, stage 3 all.
 """
 
 from dataclasses import dataclass
@@ -36,7 +36,8 @@ def optimizer_bytes_per_parameter(optimizer: str, master_weights: bool, param_by
 def padded_vocab(model: Model, training: Training, tensor_parallel: Number) -> Column:
     """Vocabulary padded to a multiple of vocab_pad_multiple · t. Source: Megatron-LM, tokenizer padding."""
     unit = np.maximum(training.vocab_pad_multiple * np.asarray(tensor_parallel), 1.0)
-    return np.ceil(model.vocab_size / unit) * unit
+    padded: Column = np.ceil(model.vocab_size / unit) * unit
+    return padded
 
 
 def _layer_on_device(layer: par.LayerParameters, model: Model, layouts: Layouts) -> tuple[Column, Column]:

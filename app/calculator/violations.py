@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from app.calculator.layout import Column, Layouts
+from app.calculator.layout import Column
 from app.calculator.layout_rules import RULES
 from app.calculator.legality import Case, Rule
 
@@ -15,7 +15,9 @@ _WORLD_AXES = ("tensor_parallel", "pipeline_parallel", "context_parallel")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Violation:
-    """A rule that a layout breaks. `nearest_legal`: values of `field` that keep this rule, others unchanged."""
+    """A rule that a layout breaks. `nearest_legal`: values of `field` that keep this rule, others
+    unchanged.
+    """
 
     code: str
     field: str
@@ -31,9 +33,9 @@ class Violation:
         return asdict(self) | {"nearest_legal": list(self.nearest_legal)}
 
 
-def violations(case: Case) -> list[Violation]:
+def violations(case: Case, rules: tuple[Rule, ...] = RULES) -> list[Violation]:
     """Every broken rule of a case with one layout, in the order of the rules."""
-    return [_violation(rule, case) for rule in RULES if _first(rule.remainder(case)) != 0]
+    return [_violation(rule, case) for rule in rules if _first(rule.remainder(case)) != 0]
 
 
 def _first(value: Column | float) -> int:
@@ -97,7 +99,7 @@ def _nearest_values(rule: Rule, case: Case, name: str) -> tuple[int, ...]:
     """Values of a layout field next to the present one for which the rule holds."""
     now = _first(getattr(case.layouts, name))
     tried = np.arange(1.0, max(_SEARCHED, min(2 * now, 1_000_000)) + 1.0)
-    layouts: Layouts = replace(case.layouts.take(np.zeros(len(tried), dtype=np.int64)), **{name: tried})
+    layouts = case.layouts.take(np.zeros(len(tried), dtype=np.int64)).with_columns(**{name: tried})
     kept = tried[np.broadcast_to(rule.remainder(replace(case, layouts=layouts)) == 0, tried.shape)]
     return _around(kept, now)
 

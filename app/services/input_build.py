@@ -1,13 +1,14 @@
 """Typed values → model, cluster, training and layout: catalog entries, overrides, and what is left out."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from app.calculator.cluster import Cluster
-from app.calculator.fields import BY_PATH, FIELDS
+from app.calculator.fields import BY_PATH, FIELDS, SERVING_FIELDS
 from app.calculator.layout import RECOMPUTE_NAMES, SCHEDULE_NAMES, Layout, Recompute
 from app.calculator.model import Model
+from app.calculator.serving import Serving
 from app.calculator.training import Training
 from app.catalog import Catalog, GpuEntry
 from app.services.input_values import InputProblem, did_you_mean
@@ -17,18 +18,38 @@ Problems = list[InputProblem]
 NO_BF16 = ("volta", "turing")  # generations whose tensor cores take fp16 only
 
 
-def build(
-    values: Values, problems: Problems, catalog: Catalog
-) -> tuple[Model, Cluster, Training, Layout, str] | None:
-    """All four, or None where something is missing or contradicts itself (said in `problems`)."""
-    sections = {name: _section(values, name) for name in ("model", "cluster", "layout", "training")}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What the inputs of a verb say."""
+
+    model: Model
+    cluster: Cluster
+    training: Training
+    layout: Layout
+    model_id: str
+    serving: Serving | None
+
+
+def build(values: Values, problems: Problems, catalog: Catalog, verb: str = "estimate") -> Parts | None:
+    """All parts, or None where something is missing or contradicts itself (said in `problems`)."""
+    sections = {
+        name: _section(values, name) for name in ("model", "cluster", "layout", "training", "serving")
+    }
     model = build_model(sections["model"], problems, catalog)
     cluster = build_cluster(sections["cluster"], problems, catalog)
     if model is None or cluster is None or problems:
         return None
+    if verb == "serve":
+        sections["layout"].setdefault("data_parallel", 1)
     layout = _layout(sections["layout"], cluster)
-    training = _training(sections["training"], model, cluster, layout)
-    return model, cluster, training, layout, sections["model"].get("id", "")
+    return Parts(
+        model=model,
+        cluster=cluster,
+        training=_training(sections["training"], model, cluster, layout),
+        layout=layout,
+        model_id=sections["model"].get("id", ""),
+        serving=_serving(sections["serving"], model) if verb == "serve" else None,
+    )
 
 
 def _section(values: Values, name: str) -> Values:
@@ -191,3 +212,9 @@ def _training(given: Values, model: Model, cluster: Cluster, layout: Layout) -> 
         "global_batch_size", 4 * layout.pipeline_parallel * layout.micro_batch_size * layout.data_parallel
     )
     return Training(**values)
+
+
+def _serving(given: Values, model: Model) -> Serving:
+    values = {f.key: f.default for f in SERVING_FIELDS if f.default is not None} | given
+    values.setdefault("max_model_len", model.seq_length)
+    return Serving(**values)

@@ -3,20 +3,23 @@
 from collections.abc import Mapping
 from typing import Any
 
-from app.calculator.fields import ALIASES, BY_BARE_KEY, BY_PATH, SECTIONS
+from app.calculator.fields import ALIASES, BY_PATH, VERB_SECTIONS, bare_keys
 from app.services.input_values import InputProblem, did_you_mean, shown
 
 # Names that are not numbers of a field: the catalog ids.
 IDS = {"model.id": "model.id", "model.name": "model.name"}
-_BARE = {"model": "model.id", **{key: field.path for key, field in BY_BARE_KEY.items()}}
+_BARE = {verb: {"model": "model.id"} | bare_keys(verb) for verb in VERB_SECTIONS}
 _GROUPS = {
     path.rsplit(".", 1)[0] for path in BY_PATH if path.count(".") == 2
 }  # model.vision, cluster.peak_flops
 _MAX_KEYS = 500
 
 
-def flatten(raw: Mapping[Any, Any]) -> tuple[dict[str, Any], list[InputProblem]]:
-    """Path → written value. Unknown names are problems, with the nearest known one."""
+def flatten(raw: Mapping[Any, Any], verb: str = "estimate") -> tuple[dict[str, Any], list[InputProblem]]:
+    """Path → written value. Names that the verb's inputs do not have are problems, with the nearest known
+    one.
+    """
+    sections = VERB_SECTIONS[verb]
     written: dict[str, Any] = {}
     problems: list[InputProblem] = []
     if len(raw) > _MAX_KEYS:
@@ -24,17 +27,17 @@ def flatten(raw: Mapping[Any, Any]) -> tuple[dict[str, Any], list[InputProblem]]
             InputProblem(field="", message=f"{len(raw)} names; at most {_MAX_KEYS} can be read.")
         ]
     for key, value in raw.items():
-        if key in SECTIONS and isinstance(value, Mapping):
+        if key in sections and isinstance(value, Mapping):
             _section(str(key), value, written, problems)
         elif key == "model" and value is not None:
             _put("model.id", value, written, problems)
-        elif key in SECTIONS:
+        elif key in sections:
             if value is not None:
                 problems.append(
                     InputProblem(field=str(key), message=f"{shown(value)} is not an object of fields.")
                 )
         else:
-            _name(str(key), value, written, problems)
+            _name(str(key), value, verb, written, problems)
     return written, problems
 
 
@@ -58,17 +61,19 @@ def _section(
         elif path in BY_PATH or path in IDS or path in ALIASES:
             _put(ALIASES.get(path, path), value, written, problems)
         else:
-            _unknown(path, prefix, problems)
+            _unknown(path, [known for known in BY_PATH if known.startswith(f"{prefix}.")], problems)
 
 
-def _name(name: str, value: Any, written: dict[str, Any], problems: list[InputProblem]) -> None:
+def _name(name: str, value: Any, verb: str, written: dict[str, Any], problems: list[InputProblem]) -> None:
     """A flat name: a path or a bare key."""
     path = ALIASES.get(name, name)
-    path = path if path in BY_PATH or path in IDS else _BARE.get(name, "")
+    if path not in IDS and not (path in BY_PATH and BY_PATH[path].section in VERB_SECTIONS[verb]):
+        path = _BARE[verb].get(name, "")
     if path:
         _put(path, value, written, problems)
     else:
-        _unknown(name, "", problems)
+        paths = [path for path, field in BY_PATH.items() if field.section in VERB_SECTIONS[verb]]
+        _unknown(name, [*VERB_SECTIONS[verb], *_BARE[verb], *paths], problems)
 
 
 def _put(path: str, value: Any, written: dict[str, Any], problems: list[InputProblem]) -> None:
@@ -83,11 +88,6 @@ def _put(path: str, value: Any, written: dict[str, Any], problems: list[InputPro
         written[path] = value
 
 
-def _unknown(name: str, prefix: str, problems: list[InputProblem]) -> None:
-    known = (
-        [path for path in BY_PATH if path.startswith(f"{prefix}.")]
-        if prefix
-        else [*SECTIONS, *_BARE, *BY_PATH]
-    )
+def _unknown(name: str, known: list[str], problems: list[InputProblem]) -> None:
     message = f"there is no input of this name.{did_you_mean(name, known)}"
     problems.append(InputProblem(field=name[:100], message=message))

@@ -11,6 +11,7 @@ from typing import Any
 from app.calculator.cluster import Cluster
 from app.calculator.layout import Layout
 from app.calculator.model import Model
+from app.calculator.serving import Serving
 from app.calculator.training import Training
 from app.catalog import Catalog
 from app.services.input_build import build
@@ -29,6 +30,7 @@ class Inputs:
     training: Training
     layout: Layout
     model_id: str = ""  # the catalog id the model started from, if any
+    serving: Serving | None = None  # of the serve verb, whose training says nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +44,11 @@ class InputProblems:
         return {"problems": [{"field": p.field, "message": p.message} for p in self.problems]}
 
 
-def parse_inputs(raw: object, catalog: Catalog) -> Inputs | InputProblems:
-    """Read nested objects, flat mappings or query strings; report all problems, never only the first."""
+def parse_inputs(raw: object, catalog: Catalog, verb: str = "estimate") -> Inputs | InputProblems:
+    """Read nested objects, flat mappings or query strings; report all problems, never only the first.
+
+    `verb`: "estimate" (model, cluster, layout, training) or "serve" (model, cluster, layout, serving).
+    """
     if not isinstance(raw, Mapping):
         return InputProblems(
             problems=(
@@ -52,11 +57,17 @@ def parse_inputs(raw: object, catalog: Catalog) -> Inputs | InputProblems:
                 ),
             )
         )
-    written, problems = flatten(raw)
+    written, problems = flatten(raw, verb)
     values, more = read_values(written)
     problems += more
-    built = build(values, problems, catalog)
-    if problems or built is None:
+    parts = build(values, problems, catalog, verb)
+    if problems or parts is None:
         return InputProblems(problems=tuple(problems))
-    model, cluster, training, layout, model_id = built
-    return Inputs(model=model, cluster=cluster, training=training, layout=layout, model_id=model_id)
+    return Inputs(
+        model=parts.model,
+        cluster=parts.cluster,
+        training=parts.training,
+        layout=parts.layout,
+        model_id=parts.model_id,
+        serving=parts.serving,
+    )
