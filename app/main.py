@@ -12,7 +12,8 @@ from starlette.staticfiles import StaticFiles
 
 from app.settings import ROOT, Settings
 from app.storage.database import Database
-from app.web import calculator, errors
+from app.web import api, api_docs, calculator, errors, schedule
+from app.web.api_body import BodyError, body_error
 from app.web.security import SecurityHeaders, is_forged
 
 STATIC = ROOT / "static"
@@ -39,7 +40,11 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.mount("/static/htmx", StaticFiles(packages=[("js_lib_htmx", "static/htmx")]), name="htmx")
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     errors.install(app)
+    app.add_exception_handler(BodyError, body_error)
+    app.include_router(api.router)
+    app.include_router(api_docs.router)
     app.include_router(calculator.router)
+    app.include_router(schedule.router)
 
     @app.middleware("http")
     async def reject_forgeries(request: Request, call_next: RequestResponseEndpoint) -> Response:

@@ -13,7 +13,7 @@ from app.web.questions import read_question
 from app.web.rendering import render, wants_fragment
 from app.web.values import address
 
-router = APIRouter()
+router = APIRouter(include_in_schema=False)
 PAGE = "pages/calculator.html"
 
 

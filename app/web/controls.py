@@ -12,7 +12,7 @@ from app.catalog import Catalog
 
 # Path → label, and the letter of its axis.
 LABELS = {
-    "model.id": "Model",
+    "model.id": "Preset",
     "model.num_layers": "Layers",
     "model.hidden_size": "Hidden width",
     "model.num_attention_heads": "Attention heads",
@@ -227,7 +227,9 @@ def _kind(path: str, field: Field | None, catalog: Catalog) -> tuple[str, tuple[
         models = tuple((key, entry.model.name) for key, entry in catalog.models.items())
         return "select", (*models, ("", "custom, as written below"))
     if path == "cluster.gpu":
-        return "select", tuple((key, entry.device.name) for key, entry in catalog.gpus.items())
+        return "select", tuple(
+            (key, entry.device.name.removeprefix("NVIDIA ")) for key, entry in catalog.gpus.items()
+        )
     if path == "layout.zero_stage":
         return "segments", tuple((str(stage), str(stage)) for stage in range(4))
     if path in STEPPERS:

@@ -44,11 +44,13 @@ def verdict(answer: Mapping[str, Any], *, brief: bool = False) -> Verdict:
     memory = answer.get("memory")
     if not memory or not memory.get("stages"):
         return Verdict(state="fits", lead="Legal.", rest="")
-    why = str((answer.get("binding") or {}).get("because") or "")
+    why = _sentence(str((answer.get("binding") or {}).get("because") or ""))
     peak, limit = float(memory["peak_bytes"]), float(memory["usable_bytes"])
     stages: Sequence[Mapping[str, Any]] = memory["stages"]
     fullest = max(stages, key=lambda stage: float(stage["total_bytes"]))
     stage = f"stage{numbers.NBSP}{fullest['stage']}"
+    if memory["fits"] != "yes":
+        why = _held(fullest)
     if memory["fits"] == "no":
         over = numbers.gib_number(peak - limit)
         if brief:
@@ -100,6 +102,24 @@ def unusable(problems: Sequence[tuple[str, str]]) -> Verdict:
         rest=f"{named} mending.",
         why="What you typed is kept below, with the reason beside each field.",
     )
+
+
+def _held(stage: Mapping[str, Any]) -> str:
+    """What fills the fullest stage."""
+    name, share = largest_item(stage)
+    amount = numbers.gib(share * float(stage["total_bytes"]))
+    held = stage.get("in_flight_micro_batches")
+    if name == "activations" and held is not None:
+        batches = "one micro-batch" if held == 1 else f"{numbers.count(held)} micro-batches"
+        return f"Memory binds. Stage {stage['stage']} keeps {batches} in flight, {amount} of activations."
+    return f"Memory binds. The {name} of stage {stage['stage']} take {amount}."
+
+
+def _sentence(text: str) -> str:
+    text = text.strip()
+    if not text:
+        return ""
+    return text[0].upper() + text[1:] + ("" if text.endswith(".") else ".")
 
 
 def _puts(name: str) -> str:

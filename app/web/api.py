@@ -1,0 +1,118 @@
+"""The JSON API: the verbs of the calculator and what they know. Reads no cookie, changes nothing."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import APIRouter
+from fastapi.responses import JSONResponse
+
+from app.calculator.names import NAMES
+from app.catalog import load_catalog
+from app.services.estimation import estimate
+from app.services.inputs import InputProblems
+from app.services.scheduling import schedule
+from app.web.api_body import JsonBody, problems_response, strict
+from app.web.api_schema import estimate_schema, operation, published_fields, schedule_schema
+
+router = APIRouter(prefix="/api/v1", tags=["calculator"])
+
+
+def answered(result: Mapping[str, Any] | InputProblems) -> JSONResponse:
+    """200 with the answer, legal or not; 422 with every input that could not be used."""
+    if isinstance(result, InputProblems):
+        found = [{"field": problem.field, "message": problem.message} for problem in result.problems]
+        return problems_response(422, found)
+    return JSONResponse(strict(dict(result)))
+
+
+@router.post(
+    "/estimate",
+    summary="Memory, time, traffic and legality of one training layout",
+    response_class=JSONResponse,
+    openapi_extra=operation(estimate_schema(), "The estimate; `legal` false with every broken rule."),
+)
+def post_estimate(body: JsonBody) -> JSONResponse:
+    """Bytes, seconds, FLOP, bytes per second, fractions 0..1. A layout that does not fit is a result."""
+    return answered(estimate(body))
+
+
+@router.post(
+    "/schedule",
+    summary="A pipeline's order of work, played out",
+    response_class=JSONResponse,
+    openapi_extra=operation(schedule_schema(), "Makespan, bubble, micro-batches in flight, every event."),
+)
+def post_schedule(body: JsonBody) -> JSONResponse:
+    """GPipe, 1F1B, interleaved and zero-bubble, with equal or unequal stages."""
+    return answered(schedule(body))
+
+
+@router.get("/catalog", summary="Devices, links and models, each with its source")
+def get_catalog() -> dict[str, Any]:
+    """What an id stands for."""
+    catalog = load_catalog()
+    return {
+        "gpus": [
+            {
+                "id": key,
+                "name": entry.device.name,
+                "memory_bytes": entry.device.memory_bytes,
+                "peak_flops": {"bf16": entry.device.peak_flops_bf16, "fp8": entry.device.peak_flops_fp8},
+                "memory_bandwidth_bytes_per_s": entry.device.memory_bandwidth_bytes_per_s,
+                "intra_node": entry.intra_node.id,
+                "inter_node": entry.inter_node.id,
+                "gpus_per_node": entry.gpus_per_node,
+                "nics_per_node": entry.nics_per_node,
+                "source": entry.source,
+                "note": entry.note,
+            }
+            for key, entry in catalog.gpus.items()
+        ],
+        "links": [
+            {
+                "id": key,
+                "name": entry.link.name,
+                "bandwidth_bytes_per_s": entry.link.bandwidth_bytes_per_s,
+                "latency_s": entry.link.latency_s,
+                "source": entry.source,
+            }
+            for key, entry in catalog.links.items()
+        ],
+        "models": [
+            {"id": key, **dict(entry.values), "name": entry.model.name, "source": entry.source}
+            for key, entry in catalog.models.items()
+        ],
+    }
+
+
+@router.get("/fields", summary="Every input of an estimate with its bounds")
+def get_fields() -> dict[str, Any]:
+    """Beyond these bounds an input is refused."""
+    return {"fields": published_fields()}
+
+
+@router.get("/names", summary="The numbers that lessons and puzzles ask for by name")
+def get_names() -> dict[str, Any]:
+    """Beside these, every path of an answer and of the inputs is a name."""
+    return {
+        "names": [
+            {
+                "name": name.name,
+                "help": name.help,
+                "unit": name.unit,
+                "source": name.source,
+                "verb": name.question,
+                "arguments": [
+                    {
+                        "name": argument.name,
+                        "help": argument.help,
+                        "unit": argument.unit,
+                        "default": strict(argument.default),
+                        "of_model": argument.of_model,
+                    }
+                    for argument in name.arguments
+                ],
+            }
+            for name in NAMES.values()
+        ]
+    }
