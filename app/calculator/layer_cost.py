@@ -35,8 +35,8 @@ class LayerCost:
 def layer_cost(work: Work, kind: LayerKind) -> LayerCost:
     """Everything one layer costs on one device for one micro-batch.
 
-    A pass takes its own work and the collectives it waits for, at least the CPU floor; gathers and scatters
-    of sharded weights run beside it (max plus κ·min).
+    A pass takes its own work, at least the CPU floor, and the collectives it waits for; gathers and scatters
+    of sharded weights run beside all of it (max plus κ·min).
     """
     own = layer_s(work, kind)
     tensor, tensor_again = comm.tensor_layer(work, kind)
@@ -44,16 +44,15 @@ def layer_cost(work: Work, kind: LayerKind) -> LayerCost:
     ring = comm.context_layer(work, kind)
     ring_forward, ring_backward = _ring_exposed(work, own, ring)
     kept = np.where(work.overlap_tensor > 0, work.rates.exposed_tensor_fraction, 1.0)
-    forward = own.forward_s + kept * 0.5 * tensor.time_s + 0.5 * expert.time_s + ring_forward
-    backward = (
-        own.backward_s
-        + own.recompute_s
-        + kept * (0.5 * tensor.time_s + tensor_again.time_s)
+    waited_forward = kept * 0.5 * tensor.time_s + 0.5 * expert.time_s + ring_forward
+    waited_backward = (
+        kept * (0.5 * tensor.time_s + tensor_again.time_s)
         + (0.5 * expert.time_s + expert_again.time_s)
         + ring_backward
     )
-    forward_busy = np.maximum(forward, own.floor_forward_s)
-    backward_busy = np.maximum(backward, own.floor_backward_s)
+    forward = np.maximum(own.forward_s, own.floor_forward_s)
+    backward = np.maximum(own.backward_s + own.recompute_s, own.floor_backward_s)
+    forward_busy, backward_busy = forward + waited_forward, backward + waited_backward
     dense, weights = layer_parameters(work, kind)
     gather, scatter = comm.fsdp_layer(work, dense, weights)
     kappa = work.rates.overlap_cost
@@ -66,7 +65,7 @@ def layer_cost(work: Work, kind: LayerKind) -> LayerCost:
         context_s=ring_forward + ring_backward,
         expert_s=expert.time_s + expert_again.time_s,
         data_s=data_forward + data_backward,
-        floor_s=(forward_busy - forward) + (backward_busy - backward),
+        floor_s=(forward - own.forward_s) + (backward - (own.backward_s + own.recompute_s)),
         forward_s=forward_busy + data_forward,
         backward_s=backward_busy + data_backward,
         weight_grad_s=own.weight_grad_s,

@@ -47,6 +47,10 @@ _GPU_IDS = (  # the first whose words all appear in the row's name
     (("3090",), "rtx-3090"),
     (("t4",), "t4"),
 )
+# Rows that do not state the link inside a node, where its operator does. Jean Zay's A100 nodes: "8 GPUs per
+# node using NVLink 4 inter-gpu connects, 4 OmniPath links" (BigScience, tr11 README): four links of 25 GB/s
+# each way (NVIDIA A100 white paper) where a board with switches has twelve.
+_UNSTATED_INTRA_BYTES_PER_S = {("a100-80gb", "omni-path"): 100e9}
 _NETWORK_NAMES = {
     "infiniband": "InfiniBand",
     "roce": "RoCE",
@@ -138,7 +142,7 @@ def _positions(model: Mapping[str, Any]) -> str:
 
 def _cluster(row: Row, hardware: Mapping[str, Any]) -> dict[str, Any]:
     per_node = hardware.get("gpus_per_node") or 8
-    cluster = {
+    cluster: dict[str, Any] = {
         "gpu": gpu_id(str(hardware["gpu"])),
         "num_nodes": math.ceil(row["n_gpus"] / per_node),
         "gpus_per_node": per_node,
@@ -150,7 +154,14 @@ def _cluster(row: Row, hardware: Mapping[str, Any]) -> dict[str, Any]:
     ):
         if hardware.get(key):
             cluster[name] = hardware[key] * 1e9
+    known = _UNSTATED_INTRA_BYTES_PER_S.get((cluster["gpu"], _network(hardware)))
+    if known:
+        cluster.setdefault("intra_node_bandwidth_bytes_per_s", known)
     return cluster
+
+
+def _network(hardware: Mapping[str, Any]) -> str:
+    return str(hardware.get("network") or "").lower()
 
 
 def _layout(row: Row, model: Mapping[str, Any], hardware: Mapping[str, Any]) -> dict[str, Any]:
@@ -204,7 +215,7 @@ def inputs_of(row: Row, catalog: Catalog) -> Inputs:
     found = parse_inputs(request_of(row), catalog)
     if isinstance(found, InputProblems):
         raise RowError("; ".join(f"{p.field}: {p.message}" for p in found.problems))
-    name = _NETWORK_NAMES.get(str(row["hardware"].get("network") or "").lower())
+    name = _NETWORK_NAMES.get(_network(row["hardware"]))
     if name is None:
         return found
     cluster = replace(found.cluster, inter_node=replace(found.cluster.inter_node, name=name))
