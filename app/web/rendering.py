@@ -34,6 +34,7 @@ def render_to_string(
         return page.render(values)
     # Macros and imports of the page are set when its module body runs, so run it on the same context.
     scope = page.new_context(values)
+    next(iter(page.root_render_func(scope)), None)
     return "".join(page.blocks[block](scope))
 
 
