@@ -1,6 +1,7 @@
 """Markdown text to a Lesson. Never raises, never drops a word in silence, reports every problem."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from html import escape
 from typing import Any
@@ -10,6 +11,7 @@ from markdown_it.token import Token
 
 from app.curriculum.annotate import annotate, plain_text, report_links
 from app.curriculum.blocks import Lesson, Prose
+from app.curriculum.choices import Render
 from app.curriculum.front_matter import FrontMatter, read_front_matter
 from app.curriculum.header import Header, addresses, check_header, identify, read_extras, take_header, words
 from app.curriculum.links import Context, Place
@@ -54,7 +56,7 @@ def parse(
         )
         return _plain_lesson(text, place, slug, report)
     try:
-        return _parse(text, lines, place, slug, report, context or Context())
+        return _assemble(text, slug, open_page(lines, place, report, context or Context()))
     except (
         Exception
     ) as error:  # the promise is that a lesson is always shown; the problem names what went wrong
@@ -67,7 +69,19 @@ def parse(
         return _plain_lesson(text, place, slug, report)
 
 
-def _parse(text: str, lines: list[str], place: Place, slug: str, report: Report, context: Context) -> Lesson:
+@dataclass(frozen=True, slots=True)
+class OpenPage:
+    """A file after the Markdown parser: its blocks, and how to render them."""
+
+    page: Page
+    nodes: list[Node]
+    matter: FrontMatter
+    extras: Mapping[str, Any]
+    render: Render
+
+
+def open_page(lines: list[str], place: Place, report: Report, context: Context) -> OpenPage:
+    """Front matter, tokens, links: everything short of sections and items. May raise on tangled input."""
     matter = read_front_matter(lines, report)
     source = prepare(lines, matter.num_lines, report)
     page = Page(report=report, source=source, place=place, context=context)
@@ -81,19 +95,12 @@ def _parse(text: str, lines: list[str], place: Place, slug: str, report: Report,
     def render(some: Sequence[Token]) -> str:
         return finish(md.renderer.render(some, md.options, env), page.trusted)
 
-    return _assemble(text, blocks(tokens), matter, extras, slug, page, render)
+    return OpenPage(page, blocks(tokens), matter, extras, render)
 
 
-def _assemble(
-    text: str,
-    nodes: list[Node],
-    matter: FrontMatter,
-    extras: Mapping[str, Any],
-    slug: str,
-    page: Page,
-    render: Any,
-) -> Lesson:
-    heading, rest, header, before = _top(nodes, page)
+def _assemble(text: str, slug: str, opened: OpenPage) -> Lesson:
+    page, matter, extras, render = opened.page, opened.matter, opened.extras, opened.render
+    heading, rest, header, before = _top(opened.nodes, page)
     title = collapse(plain_text(heading.tokens)) if heading else ""
     identity = identify(matter, title, page.line(heading.start) if heading else 0, slug, page)
     body, closing = _closing(rest)
