@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.calculator.layout import SCHEDULE_NAMES, Schedule
-from app.calculator.schedules_order import Order
+from app.calculator.schedules_order import Order, stage_orders
 from app.calculator.schedules_simulation import MAX_CELLS, Work
 from app.services.input_values import InputProblem, did_you_mean, expected, number_of, shown
 from app.services.inputs import InputProblems
 from app.services.schedule_fields import BY_NAME
-from app.services.schedule_orders import read_orders
+from app.services.schedule_orders import name_of, read_orders
 from app.services.schedule_times import read_times, refusal, seconds_of, words_of, work_of
 
 
@@ -30,6 +30,22 @@ class ScheduleInputs:
     def schedule_name(self) -> str:
         """As the API writes it."""
         return next(name for name, kind in SCHEDULE_NAMES.items() if kind == self.schedule)
+
+    def stage_times(self) -> tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...]]:
+        """F, B and W of each stage, all its chunks together."""
+        p, work = self.num_stages, self.work
+        forward, backward, weight = (
+            tuple(sum(seconds[stage::p]) for stage in range(p))
+            for seconds in (work.forward_s, work.backward_s, work.weight_grad_s)
+        )
+        return forward, backward, weight
+
+    def written_order(self) -> str:
+        """The schedule's own order as `order` takes it: a line per stage."""
+        orders = stage_orders(
+            self.schedule, self.num_stages, self.num_micro_batches, self.virtual_pipeline_stages
+        )
+        return "\n".join(" ".join(name_of(cell) for cell in order) for order in orders)
 
 
 def parse_schedule(raw: object) -> ScheduleInputs | InputProblems:

@@ -90,7 +90,7 @@ def _rules(inputs: ScheduleInputs) -> list[Violation]:
         nearest = [legal for legal in (m // p * p, -(-m // p) * p) if legal]
         message = (
             f"Interleaving passes micro-batches on in groups of {p}, one per stage: {m} ÷ {p} leaves "
-            f"{m % p}. Use {' or '.join(map(str, nearest))} micro-batches."
+            f"{m % p}. Use a multiple of {p}, such as {nearest[-1]}."
         )
         return [
             {

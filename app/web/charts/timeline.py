@@ -13,10 +13,12 @@ from app.web.charts.figure import Cell, Figure, KeyEntry, Table, ticks
 from app.web.charts.step_time import time_unit
 from app.web.charts.timeline_cut import Cut, Window, cut
 
-LEFT, RIGHT, TOP = 100.0, 858.0, 4.0
+LEFT, LEFT_COMPACT, RIGHT, TOP = 100.0, 122.0, 858.0, 4.0
+TALL_ROWS = 10  # at most; more stages stand closer, with their name and holding on one line
 BREAK = 64.0  # px between the two ends of a pipeline that is cut
 DIGIT, PADDING = 6.4, 2.0  # px of a figure in a cell, and around it
 GAP = 1.0  # px of paper between cells
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 NAMES = {
     Schedule.GPIPE: "GPipe",
@@ -60,8 +62,10 @@ def timeline_figure(played: Played, *, id: str = "timeline") -> Figure:
         raise ValueError("an illegal pipeline has no timeline; show its violations instead")
     inputs = played.inputs
     part = cut(run, inputs.num_micro_batches)
-    pitch, height = (36.0, 28.0) if len(part.stages) <= 10 else (27.0, 21.0)
-    places = _places(part)
+    tall = len(part.stages) <= TALL_ROWS
+    pitch, height = (36.0, 28.0) if tall else (27.0, 21.0)
+    places = _places(part, LEFT if tall else LEFT_COMPACT)
+    lettered = _fits_letters(places, inputs.num_micro_batches)
     marks: list[Markup] = []
     for row, stage in enumerate(part.stages):
         y = TOP + pitch * row
@@ -69,7 +73,7 @@ def timeline_figure(played: Played, *, id: str = "timeline") -> Figure:
             skipped = len(run.busy_s) - len(part.stages) + 1
             marks.append(svg.text(0.0, y + height / 2 + 4, f"… {skipped} stages", "sm"))
             continue
-        marks += _Row(stage, y, height, inputs.virtual_pipeline_stages).marks(run, places)
+        marks += _Row(stage, y, height, inputs.virtual_pipeline_stages, lettered).marks(run, places)
     bottom = TOP + pitch * len(part.stages)
     marks += _axis(places, bottom, run.makespan_s)
     marks += _break(part, places, bottom)
@@ -78,17 +82,17 @@ def timeline_figure(played: Played, *, id: str = "timeline") -> Figure:
         svg=svg.scaled(id, RIGHT + 2, bottom + 40, _title(played, run), marks),
         key=_key(run),
         finding=f"{numbers.percent(run.bubble_fraction)} of all device time is idle.",
-        caption=caption(played),
+        caption=caption(played) + _left_out(part),
         table=stage_table(run),
         table_title="Stage by stage",
         scrolls="Pipeline timeline, scrolls sideways",
     )
 
 
-def _places(part: Cut) -> list[_Place]:
-    free = RIGHT - LEFT - BREAK * (len(part.windows) - 1)
+def _places(part: Cut, left: float) -> list[_Place]:
+    free = RIGHT - left - BREAK * (len(part.windows) - 1)
     total_s = sum(window.end_s - window.start_s for window in part.windows)
-    places, left = [], LEFT
+    places = []
     for window in part.windows:
         place = _Place(window, left, free / total_s)
         places.append(place)
@@ -104,13 +108,14 @@ class _Row:
     y: float
     height: float
     chunks: int
+    lettered: bool  # chunks stand as letters beside the numbers
 
     def marks(self, run: Simulation, places: list[_Place]) -> list[Markup]:
         """Name and holding at the left, hatch where it waits, a cell per pass."""
         held = f"holds {numbers.count(round(run.peak_in_flight[self.stage], 2))}"
         marks = [svg.text(0.0, self.y + 13, f"stage {self.stage}", "t1")]
         if self.height < 24:
-            marks.append(svg.text(92.0, self.y + 13, held, "sm end"))
+            marks.append(svg.text(LEFT_COMPACT - 8.0, self.y + 13, held, "sm end"))
         else:
             marks.append(svg.text(0.0, self.y + 26, held, "sm"))
         for place in places:
@@ -136,16 +141,23 @@ class _Row:
         )
         if texture:
             mark += f'<rect {place_of} fill="url(#{texture})" pointer-events="none"/>'
-        if self.chunks > 1 and width >= DIGIT * (len(label) + 1) + PADDING:
-            label += _letter(event.chunk)
+        if event.chunk % 2:
+            mark += f'<rect x="{left:.1f}" y="{self.y:g}" width="{width:.1f}" height="4" class="texd"/>'
+        if self.chunks > 1 and self.lettered:
+            label += LETTERS[event.chunk]
         if width >= DIGIT * len(label) + PADDING:
             middle = f'x="{left + width / 2:.1f}" y="{self.y + self.height / 2 + 4:g}"'
             mark += f'<text {middle} class="{ink}">{label}</text>'
         return mark
 
 
-def _letter(chunk: int) -> str:
-    return "abcdefghijklmnopqrstuvwxyz"[chunk] if chunk < 26 else ""
+def _fits_letters(places: list[_Place], num_micro_batches: int) -> bool:
+    """Whether every cell has room for its number and the letter of its chunk."""
+    events = [event for place in places for event in place.window.events if event.end_s > event.start_s]
+    shortest_s = min((event.end_s - event.start_s for event in events), default=0.0)
+    room = shortest_s * places[0].px_per_s - GAP
+    few = all(event.chunk < len(LETTERS) for event in events)
+    return few and room >= DIGIT * (len(str(num_micro_batches)) + 1) + PADDING
 
 
 def _axis(places: list[_Place], y: float, makespan_s: float) -> list[Markup]:
@@ -171,6 +183,12 @@ def _break(part: Cut, places: list[_Place], bottom: float) -> list[Markup]:
         return []
     middle = places[0].right + BREAK / 2
     return [svg.text(middle, (TOP + bottom) / 2 + 2, f"… ×{part.left_out:,}", "mid t0")]
+
+
+def _left_out(part: Cut) -> str:
+    if len(part.windows) < 2:
+        return ""
+    return f" The {part.left_out:,} micro-batches in the middle are left out; the pattern repeats."
 
 
 def _title(played: Played, run: Simulation) -> str:
@@ -206,19 +224,22 @@ def caption(played: Played) -> Markup:
     p, m, v = given.num_stages, given.num_micro_batches, given.virtual_pipeline_stages
     told = numbers.percent(own["bubble_fraction"])
     if given.schedule == Schedule.ZB_H1:
-        formula = Markup(
-            "ZB-H1 fills the drain with weight gradients; for equal stages {} stays idle"
-        ).format(told)
+        said = Markup("ZB-H1 fills the drain with weight gradients; of equal stages {} stays idle").format(
+            told
+        )
     else:
-        share = f"{p - 1} ÷ {v * m + p - 1}"
-        times_v = Markup("<var>v</var>·<var>m</var>") if v > 1 else Markup("<var>m</var>")
-        formula = Markup(
-            '(<var class="px">p</var> − 1) ÷ ({} + <var class="px">p</var> − 1) = {} = {}'
-        ).format(times_v, share, told)
+        many = Markup("<var>v</var>·<var>m</var>") if v > 1 else Markup("<var>m</var>")
+        said = Markup(
+            '(<var class="px">p</var> − 1) ÷ ({} + <var class="px">p</var> − 1) = {} ÷ {} = {}'
+        ).format(many, p - 1, v * m + p - 1, told)
     run = played.simulation
     if run is None or abs(run.bubble_fraction - own["bubble_fraction"]) < 5e-4:
-        return formula + "."
-    return formula + " for equal stages and free transfers; uneven stages or transfers make the difference."
+        said += "."
+    elif given.schedule == Schedule.ZB_H1:
+        said += "; uneven stages or transfers make the difference."
+    else:
+        said += " would be idle with equal stages and free transfers."
+    return said + (" A line along the top marks every second chunk." if v > 1 else "")
 
 
 def stage_table(run: Simulation) -> Table:
