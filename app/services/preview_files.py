@@ -1,0 +1,137 @@
+"""The files that are previewed: which there are, what is in them, when they last changed."""
+
+import asyncio
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.curriculum.blocks import Lesson, Problem
+from app.curriculum.engine import Engine
+from app.curriculum.library import LibraryStore
+from app.curriculum.links import Context
+from app.curriculum.parser import parse
+from app.services.previewing import Counts, counted
+
+_PRIVATE = {"NOTES.md", "learning-records"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """One file as it stands."""
+
+    lesson: Lesson
+    problems: Sequence[Problem]
+    text: str
+    live_url: str = ""  # where it can be answered as learners do; empty: nowhere
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileEntry:
+    """A line of the list of files."""
+
+    path: str
+    title: str
+    counts: Counts
+
+
+class PreviewFiles:
+    """A Markdown file, a course or a folder of courses, read again whenever it changed.
+
+    `root` is the folder of courses that the path lies in, or the path's own folder when there is none.
+    """
+
+    def __init__(self, path: Path, engine: Engine) -> None:
+        path = path.resolve()
+        self.engine = engine
+        self.root = lessons_root(path)
+        self.only = path
+        self.closing = asyncio.Event()
+        self._store = LibraryStore(self.root, engine=engine, interval_s=0)
+
+    @property
+    def watched(self) -> Path:
+        """The folder whose changes matter."""
+        return self.root if self.root.is_dir() else self.root.parent
+
+    def version(self) -> str:
+        """A word that changes when any file of the folder does."""
+        digest = hashlib.sha256()
+        for path in sorted(self.root.rglob("*")):
+            try:
+                status = path.stat()
+            except OSError:
+                continue
+            if path.is_file():
+                digest.update(
+                    f"{path}\0{status.st_mtime_ns}\0{status.st_size}\n".encode("utf-8", "surrogateescape")
+                )
+        return digest.hexdigest()[:16]
+
+    def entries(self) -> list[FileEntry]:
+        """Every file that is previewed, with how many problems it has."""
+        found = []
+        for path in self._paths():
+            reading = self.read(path.relative_to(self.root).as_posix())
+            if reading is not None:
+                title = reading.lesson.title
+                number = reading.lesson.number
+                found.append(
+                    FileEntry(
+                        path=path.relative_to(self.root).as_posix(),
+                        title=f"{number}. {title}" if number else title,
+                        counts=counted(reading.problems),
+                    )
+                )
+        return found
+
+    def read(self, relative: str) -> Reading | None:
+        """One file by its path below the root; None when it is not among the previewed ones."""
+        path = next((one for one in self._paths() if one.relative_to(self.root).as_posix() == relative), None)
+        if path is None:
+            return None
+        text = path.read_bytes().decode("utf-8", "replace")
+        lesson = self._in_course(path)
+        if lesson is None:
+            return self._alone(path, text)
+        live = f"/courses/{lesson.course}/lessons/{lesson.slug}" if path.parent.name == "lessons" else ""
+        return Reading(lesson=lesson, problems=lesson.problems, text=text, live_url=live)
+
+    def _paths(self) -> Iterator[Path]:
+        if self.only.is_file():
+            yield self.only
+            return
+        for path in sorted(self.only.rglob("*.md")):
+            parts = path.relative_to(self.root).parts
+            if path.is_file() and not any(part in _PRIVATE or part.startswith(".") for part in parts):
+                yield path
+
+    def _in_course(self, path: Path) -> Lesson | None:
+        parts = path.relative_to(self.root).parts
+        course = self._store.current().courses.get(parts[0]) if len(parts) > 1 else None
+        if course is None:
+            return None
+        shown = f"{self.root.name}/{path.relative_to(self.root).as_posix()}"
+        return next((page for page in course.pages if page.path == shown), None)
+
+    def _alone(self, path: Path, text: str) -> Reading:
+        """A file that belongs to no course: its links are judged by the files around it."""
+        context = Context(engine=self.engine, exists=lambda written: (path.parent / written).exists())
+        lesson = parse(
+            text,
+            course=path.parent.name or "preview",
+            slug=path.stem,
+            path=path.relative_to(self.root).as_posix(),
+            folder="lessons",
+            context=context,
+        )
+        return Reading(lesson=lesson, problems=lesson.problems, text=text)
+
+
+def lessons_root(path: Path) -> Path:
+    """The folder of courses that a file, a course or such a folder belongs to; else the path's own folder."""
+    folder = path if path.is_dir() else path.parent
+    for candidate in (folder, folder.parent):
+        if (candidate / "README.md").is_file() or (candidate / "lessons").is_dir():
+            return candidate.parent
+    return folder
