@@ -87,7 +87,9 @@ class Course:
         if slug not in slugs:
             return None, None
         at = slugs.index(slug)
-        return (self.published[at - 1] if at else None), (self.published[at + 1] if at + 1 < len(slugs) else None)
+        return (self.published[at - 1] if at else None), (
+            self.published[at + 1] if at + 1 < len(slugs) else None
+        )
 
     def part_of(self, slug: str) -> ArcPart | None:
         """The part of the arc that holds the lesson."""

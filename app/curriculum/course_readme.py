@@ -127,7 +127,9 @@ class _Reader:
         if column is None:
             return ()
         minutes = next((i for i, name in enumerate(names) if name.startswith(("min", "time"))), None)
-        number = next((i for i, name in enumerate(names) if name in ("#", "no", "no.", "nr", "number", "n")), None)
+        number = next(
+            (i for i, name in enumerate(names) if name in ("#", "no", "no.", "nr", "number", "n")), None
+        )
         found = [
             row
             for cells, source in zip(table[1:], rows[1:], strict=True)
@@ -135,11 +137,20 @@ class _Reader:
         ]
         return tuple(found)
 
-    def _row(self, cells: list[Token], column: int, minutes: int | None, number: int | None, source: Node) -> Row | None:
+    def _row(
+        self, cells: list[Token], column: int, minutes: int | None, number: int | None, source: Node
+    ) -> Row | None:
         if column >= len(cells):
             return None
         pieces = cells[column].children or []
-        linked = next((m for p in pieces if p.type == "link_open" and (m := _LESSON_LINK.fullmatch(str(p.attrGet("href"))))), None)
+        linked = next(
+            (
+                m
+                for p in pieces
+                if p.type == "link_open" and (m := _LESSON_LINK.fullmatch(str(p.attrGet("href"))))
+            ),
+            None,
+        )
         code = next((p for p in pieces if p.type == "code_inline" and _SLUG.fullmatch(p.content)), None)
         slug = linked.group(1) if linked else code.content if code else ""
         if not slug:

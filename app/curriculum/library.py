@@ -94,7 +94,9 @@ class LibraryStore:
             del self._files[path]
         folders = _folders(self.root, stamps)
         readmes = {topic: self._readme(topic, folder, stamps) for topic, folder in folders.items()}
-        indexes = {topic: self._index(topic, folder, readmes[topic], stamps) for topic, folder in folders.items()}
+        indexes = {
+            topic: self._index(topic, folder, readmes[topic], stamps) for topic, folder in folders.items()
+        }
         context = Context(courses=indexes, engine=self.engine)
         fingerprint = digest([[topic, _fingerprint(index)] for topic, index in sorted(indexes.items())])
         courses = {
@@ -129,9 +131,13 @@ class LibraryStore:
         file = self._text(folder.pages["README"], stamps) if "README" in folder.pages else None
         return read_readme(file.text, course=topic, context=Context()) if file else Readme()
 
-    def _index(self, topic: str, folder: _Folder, readme: Readme, stamps: Mapping[Path, tuple[int, int]]) -> CourseIndex:
+    def _index(
+        self, topic: str, folder: _Folder, readme: Readme, stamps: Mapping[Path, tuple[int, int]]
+    ) -> CourseIndex:
         lessons = {
-            row.slug: LessonRef(slug=row.slug, title=row.title, number=row.number, planned=row.slug not in folder.lessons)
+            row.slug: LessonRef(
+                slug=row.slug, title=row.title, number=row.number, planned=row.slug not in folder.lessons
+            )
             for row in readme.rows
         }
         for slug in folder.lessons:
@@ -139,7 +145,9 @@ class LibraryStore:
             lessons.setdefault(slug, LessonRef(slug=slug, number=int(number.group(1)) if number else 0))
         glossary = None
         if "GLOSSARY" in folder.pages and (file := self._text(folder.pages["GLOSSARY"], stamps)):
-            glossary = frozenset(parse(file.text, course=topic, slug="GLOSSARY", path="GLOSSARY.md", folder="").anchors)
+            glossary = frozenset(
+                parse(file.text, course=topic, slug="GLOSSARY", path="GLOSSARY.md", folder="").anchors
+            )
         return CourseIndex(
             topic=topic,
             lessons=lessons,
@@ -163,7 +171,9 @@ class LibraryStore:
 
         pages = {name: page(path, "") for name, path in folder.pages.items()}
         lessons = {slug: found for slug, path in folder.lessons.items() if (found := page(path, "lessons"))}
-        references = {slug: found for slug, path in folder.references.items() if (found := page(path, "reference"))}
+        references = {
+            slug: found for slug, path in folder.references.items() if (found := page(path, "reference"))
+        }
         parts = _parts(readme, lessons)
         order = [entry.slug for part in parts for entry in part.lessons if entry.slug in lessons]
         front = pages.get("README")
@@ -185,7 +195,9 @@ class LibraryStore:
             misconceptions=_declared(front, "misconceptions"),
             folder=folder.path,
         )
-        problems = sorted((p for one in course.pages for p in one.problems), key=lambda p: (p.path, p.line, p.code))
+        problems = sorted(
+            (p for one in course.pages for p in one.problems), key=lambda p: (p.path, p.line, p.code)
+        )
         return replace(course, problems=tuple(problems))
 
     def _page(
@@ -283,7 +295,10 @@ def _parts(readme: Readme, lessons: Mapping[str, Lesson]) -> tuple[ArcPart, ...]
     """The arc of the README; lessons that no table lists come last, by number."""
     parts = [_part(part, lessons) for part in readme.parts]
     listed = {row.slug for row in readme.rows}
-    others = sorted((lesson for slug, lesson in lessons.items() if slug not in listed), key=lambda one: (one.number, one.slug))
+    others = sorted(
+        (lesson for slug, lesson in lessons.items() if slug not in listed),
+        key=lambda one: (one.number, one.slug),
+    )
     if others:
         entries = tuple(
             LessonEntry(
@@ -332,7 +347,9 @@ def _terms(glossary: Lesson | None) -> tuple[Term, ...]:
                 terms.append(Term(anchor=block.anchor, title=block.text, html="", text=""))
         elif isinstance(block, Prose) and inside:
             last = terms[-1]
-            terms[-1] = replace(last, html=f"{last.html}\n{block.html}".strip(), text=f"{last.text} {block.text}".strip())
+            terms[-1] = replace(
+                last, html=f"{last.html}\n{block.html}".strip(), text=f"{last.text} {block.text}".strip()
+            )
     return tuple(terms)
 
 
