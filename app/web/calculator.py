@@ -36,15 +36,17 @@ def calculator(request: Request) -> Response:
         context,
         block="calculator",
         status_code=200 if view.usable else 422,
-        headers=_history(view, typing) if fragment else None,
+        headers=_history(request, view, typing) if fragment else None,
     )
 
 
-def _history(view: CalculatorView, typing: bool) -> dict[str, str]:
+def _history(request: Request, view: CalculatorView, typing: bool) -> dict[str, str]:
     """Typing replaces the address, a decision adds one to go back from; the unreadable changes none."""
     if not view.usable:
         return {}
-    return {"HX-Replace-Url" if typing else "HX-Push-Url": view.url}
+    here = urlsplit(request.headers.get("HX-Current-URL") or "")
+    same = f"{here.path}?{here.query}" == view.url
+    return {"HX-Replace-Url" if typing or same else "HX-Push-Url": view.url}
 
 
 def _is_typed(name: str, view: CalculatorView) -> bool:

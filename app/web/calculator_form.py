@@ -115,7 +115,7 @@ def fieldsets(
             catalog,
             typed=words,
             problem=" ".join(complaint.message for complaint in found),
-            fixes=[fix for complaint in found for fix in complaint.fixes],
+            fixes=_common(found),
         )
 
     def group(legend: str, paths: Sequence[str], title: str, more: Sequence[str]) -> Fieldset:
@@ -152,6 +152,13 @@ def carried(
         for path, value in values.items()
         if path not in shown and path in usual and usual[path] != value and value is not None
     )
+
+
+def _common(complaints: Sequence[Complaint]) -> list[tuple[str, str]]:
+    """The values that mend every rule broken at one field, else those that mend one."""
+    every = list(dict.fromkeys(fix for complaint in complaints for fix in complaint.fixes))
+    shared = [fix for fix in every if all(fix in complaint.fixes for complaint in complaints)]
+    return shared or every
 
 
 def _with(values: Mapping[str, Any], path: str, value: Any) -> dict[str, Any]:

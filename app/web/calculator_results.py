@@ -6,6 +6,7 @@ from typing import Any
 
 from app.services.inputs import Inputs
 from app.web import numbers
+from app.web.calculator_timeline import Timeline, timeline_of
 from app.web.charts.cluster_map import cluster_map_figure
 from app.web.charts.figure import Figure
 from app.web.charts.memory import memory_figure
@@ -36,6 +37,7 @@ class Results:
     step_title: str
     map: Figure | None
     map_note: str
+    timeline: Timeline | None
     traffic: tuple[TrafficRow, ...]
     batch: Batch | None
     tokens: str
@@ -70,6 +72,7 @@ def results_of(
         step_title=f"One step, {numbers.seconds(step)}" if step else "",
         map=cluster_map_figure(placed) if placed else None,
         map_note=f"{nodes} {'node' if nodes == '1' else 'nodes'}; rank order {order}",
+        timeline=timeline_of(answer, values),
         traffic=tuple(traffic_rows(answer.get("communication") or {}, links)),
         batch=batch_of(answer, values),
         tokens=numbers.count((answer.get("batch") or {}).get("tokens_per_step")),
