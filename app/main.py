@@ -12,7 +12,7 @@ from starlette.staticfiles import StaticFiles
 
 from app.settings import ROOT, Settings
 from app.storage.database import Database
-from app.web import api, api_docs, calculator, errors, schedule
+from app.web import api, api_docs, calculator, errors, schedule, styleguide
 from app.web.api_body import BodyError, body_error
 from app.web.security import SecurityHeaders, is_forged
 
@@ -44,6 +44,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.include_router(api.router)
     app.include_router(api_docs.router)
     app.include_router(calculator.router)
+    app.include_router(styleguide.router)
     app.include_router(schedule.router)
 
     @app.middleware("http")
