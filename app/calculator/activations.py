@@ -3,7 +3,8 @@
 Counted tensor by tensor in 16 bits: s tokens, b sequences, h hidden_size, a heads, t tensor_parallel, with
 T = s·b / context_parallel tokens on a device. For a GPT block the sum is Korthikanti et al. 2022, eq. 1–4:
 sbh(10 + 24/t + 5as/(ht)), with sequence parallelism sbh(34/t + 5as/(ht)); eq. 6 (selective) drops the 5as/h
-term. Assumes: dropout masks (one byte) where the MLP is not gated; with flash attention no scores are kept.
+term. Assumes: dropout masks (one byte) in GPT recipes, see `has_dropout`; with flash attention no scores are
+kept; with fp8 the inputs of linear layers are kept in 8 bits.
 """
 
 from dataclasses import dataclass
@@ -42,51 +43,65 @@ class Kept:
         )
 
 
-def _dropout(model: Model) -> float:
-    return 0.0 if model.gated_mlp else 1.0
+def has_dropout(model: Model, training: Training) -> bool:
+    """Whether dropout masks are kept: GPT recipes of Megatron-LM (no gated MLP, fused kernels or stored
+    scores).
+    """
+    return not model.gated_mlp and (training.kernels == "fused" or not training.flash_attention)
 
 
-def attention_kept(model: Model, keys: float) -> Kept:
+def _dropout(model: Model, training: Training) -> float:
+    return 1.0 if has_dropout(model, training) else 0.0
+
+
+def _input_bytes(training: Training) -> float:
+    """Bytes of a linear layer's kept input."""
+    return 1.0 if training.compute_dtype == "fp8" else 2.0
+
+
+def attention_kept(model: Model, training: Training, keys: float) -> Kept:
     """Normalization input, linear input, Q, K, V and output; scores: softmax 2, its dropout mask 1 and
     output 2.
     """
-    h, a, drop = float(model.hidden_size), float(model.num_attention_heads), _dropout(model)
+    h, a, drop = float(model.hidden_size), float(model.num_attention_heads), _dropout(model, training)
+    x = _input_bytes(training)
     scores = a * keys * (2.0 + 3.0 * drop)
     if model.attention == "mla":
         score_dim = float(model.qk_nope_head_dim + model.qk_rope_head_dim)
         latent = 4.0 * (model.q_lora_rank + model.kv_lora_rank) + 2.0 * model.qk_rope_head_dim
-        sharded = 2.0 * a * (2.0 * score_dim + 2.0 * model.v_head_dim)
-        return Kept(split=(4.0 + drop) * h + latent, sharded=sharded, scores=scores)
+        sharded = a * (4.0 * score_dim + (2.0 + x) * model.v_head_dim)
+        return Kept(split=(2.0 + x + drop) * h + latent, sharded=sharded, scores=scores)
     q, k = a * model.head_dim, float(model.num_kv_heads * model.head_dim)
-    return Kept(split=(4.0 + drop) * h, sharded=4.0 * q, kv=4.0 * k, scores=scores)
+    return Kept(split=(2.0 + x + drop) * h, sharded=(2.0 + x) * q, kv=4.0 * k, scores=scores)
 
 
-def _mlp_inner(model: Model, width: float, eager: bool) -> float:
-    """Inputs of the activation and of the second matrix; eager code also keeps the activation's output."""
+def _mlp_inner(model: Model, training: Training, width: float) -> float:
+    """Inputs of the activation and of the second matrix; eager code also keeps a gate's activation."""
+    x = _input_bytes(training)
     if model.gated_mlp:
-        return (6.0 + 2.0 * eager) * width
-    return 4.0 * width
+        return (4.0 + x + (2.0 if training.kernels == "eager" else 0.0)) * width
+    return (2.0 + x) * width
 
 
-def mlp_kept(model: Model, eager: bool) -> Kept:
+def mlp_kept(model: Model, training: Training) -> Kept:
     """Normalization input, linear input, dropout mask, and the inner width."""
-    h = float(model.hidden_size)
-    inner = _mlp_inner(model, float(model.ffn_hidden_size), eager)
-    return Kept(split=(4.0 + _dropout(model)) * h, sharded=inner)
+    h, x = float(model.hidden_size), _input_bytes(training)
+    inner = _mlp_inner(model, training, float(model.ffn_hidden_size))
+    return Kept(split=(2.0 + x + _dropout(model, training)) * h, sharded=inner)
 
 
-def moe_kept(model: Model, eager: bool) -> Kept:
+def moe_kept(model: Model, training: Training) -> Kept:
     """Router, routed tokens (k copies, times the capacity factor) and shared experts.
 
     A routed token is kept as the expert's input and output, both whole on every rank of the tensor group.
     """
-    h = float(model.hidden_size)
+    h, x = float(model.hidden_size), _input_bytes(training)
     routed = model.experts_per_token * max(1.0, model.expert_capacity_factor)
-    inner = _mlp_inner(model, float(model.moe_ffn_hidden_size), eager)
+    inner = _mlp_inner(model, training, float(model.moe_ffn_hidden_size))
     return Kept(
         split=4.0 * h + 8.0 * model.num_experts,
         sharded=(routed + model.num_shared_experts) * inner,
-        gathered=4.0 * routed * h,
+        gathered=(2.0 + x) * routed * h,
     )
 
 
@@ -105,11 +120,10 @@ def layer_kinds(model: Model, training: Training) -> LayerKinds:
     """Early and late layers: encoder and decoder, or dense and mixture of experts, or all the same."""
     seq = float(training.seq_length)
     encoder_seq = float(training.encoder_seq_length or training.seq_length)
-    eager = training.kernels == "eager"
-    dense = attention_kept(model, seq).plus(mlp_kept(model, eager))
+    dense = attention_kept(model, training, seq).plus(mlp_kept(model, training))
     if model.encoder_layers:
-        encoder = attention_kept(model, encoder_seq).plus(mlp_kept(model, eager))
-        cross = dense.plus(attention_kept(model, encoder_seq))
+        encoder = attention_kept(model, training, encoder_seq).plus(mlp_kept(model, training))
+        cross = dense.plus(attention_kept(model, training, encoder_seq))
         return LayerKinds(
             early=encoder,
             late=cross,
@@ -118,7 +132,7 @@ def layer_kinds(model: Model, training: Training) -> LayerKinds:
             early_layers=model.encoder_layers,
         )
     if model.is_moe:
-        late = attention_kept(model, seq).plus(moe_kept(model, eager))
+        late = attention_kept(model, training, seq).plus(moe_kept(model, training))
         early_layers = min(model.num_dense_layers, model.num_layers)
         return LayerKinds(
             early=dense, late=late, early_seq_length=seq, late_seq_length=seq, early_layers=early_layers

@@ -19,9 +19,16 @@ from app.calculator.stage_layers import StageLayers, stage_layers
 from app.calculator.training import Training
 from app.calculator.units import GB
 
-CONTEXT_BYTES = 0.9 * GB  # CUDA context, kernels and cuBLAS workspace
-GROUP_BYTES = 0.15 * GB  # NCCL channels and buffers, for each kind of group a rank is in
-FRAGMENTATION = 0.03  # share of what comes and goes that the allocator cannot reuse
+CONTEXT_BYTES = 2.0 * GB  # CUDA context, kernels and cuBLAS workspace
+GROUP_BYTES = 0.6 * GB  # NCCL channels and buffers, for each kind of group a rank is in
+FRAGMENTATION = 0.05  # share of all tensors that the allocator holds and cannot use
+LOGITS_BYTES = {
+    "fused": 6.0,  # 16-bit logits and a 32-bit copy that becomes softmax, then gradient (Megatron-LM)
+    "transformer-engine": 4.0,  # the 32-bit copy in blocks: fused cross-entropy
+    "compiled": 10.0,  # 16-bit logits, 32-bit copy and its gradient: loss in plain PyTorch
+    "eager": 6.0,  # 16-bit logits, 32-bit softmax: the fused cross-entropy kernels of eager trainers
+}
+BUCKET_BYTES = 2.0 * GB  # two reduce buckets of 5e8 16-bit elements: DeepSpeed's default, ZeRO 1 and 2
 BORDERLINE_FRACTION = 0.05
 
 
@@ -61,6 +68,12 @@ def stage_memory(
     kept, working = _activations(model, training, layouts, held, flight)
     logits = _logits_bytes(model, training, layouts) * held.has_head
     buffers = working + _buffers_bytes(model, training, layouts, held)
+    buffers = buffers + states.accumulator_bytes(training, layouts, dense, experts)
+    scratch = states.step_scratch_bytes(training, layouts, dense, experts)
+    buffers = buffers + np.maximum(0.0, scratch - (kept + logits + working))
+    tensors = (
+        sharded.weights_bytes + sharded.gradients_bytes + sharded.optimizer_bytes + kept + logits + buffers
+    )
     return StageMemory(
         weights_bytes=sharded.weights_bytes,
         gradients_bytes=sharded.gradients_bytes,
@@ -68,7 +81,7 @@ def stage_memory(
         activations_bytes=kept,
         logits_bytes=logits,
         buffers_bytes=buffers,
-        overhead_bytes=_overhead_bytes(cluster, layouts, kept + logits + buffers),
+        overhead_bytes=_overhead_bytes(layouts, tensors),
         in_flight_micro_batches=flight,
         num_layers=held.total,
         parameters=dense + experts,
@@ -95,7 +108,7 @@ def _activations(
     token_count = act.tokens(layouts, kinds.late_seq_length)
     hidden = token_count * model.hidden_size / act.split_divisor(layouts)
     ends = held.has_head * 4.0 * hidden
-    if not model.gated_mlp:
+    if act.has_dropout(model, training):
         ends = ends + held.has_embedding * hidden * flight
     kept = flight * (held.early * early + held.late * late) + ends
     kv = float(model.num_kv_heads)
@@ -123,7 +136,7 @@ def logits_bytes_per_token(model: Model, training: Training, layouts: Layouts) -
     wide.
     """
     vocab = states.padded_vocab(model, training, layouts.tensor_parallel)
-    return 6.0 * vocab / layouts.tensor_parallel
+    return LOGITS_BYTES[training.kernels] * vocab / layouts.tensor_parallel
 
 
 def _logits_bytes(model: Model, training: Training, layouts: Layouts) -> Column:
@@ -140,16 +153,18 @@ def _buffers_bytes(model: Model, training: Training, layouts: Layouts, held: Sta
     several = layouts.tensor_parallel > 1
     gathered = np.where(several & (layouts.sequence_parallel > 0), hidden, 0.0)
     sends = np.where(layouts.pipeline_parallel > 1, 2.0 * hidden / act.split_divisor(layouts), 0.0)
-    return gathered + sends + states.gather_bytes(model, training, layouts, held)
+    bucketed = training.kernels in ("fused", "compiled")
+    buckets = np.where(bucketed & (layouts.zero_stage >= 1) & (layouts.zero_stage <= 2), BUCKET_BYTES, 0.0)
+    return gathered + sends + buckets + states.gather_bytes(model, training, layouts, held)
 
 
-def _overhead_bytes(cluster: Cluster, layouts: Layouts, dynamic: Column) -> Column:
+def _overhead_bytes(layouts: Layouts, tensors: Column) -> Column:
     groups = (
         np.where(layouts.tensor_parallel > 1, 1.0, 0.0)
         + np.where(layouts.pipeline_parallel > 1, 1.0, 0.0)
         + np.where(layouts.replicas > 1, 1.0, 0.0)
     )
-    return CONTEXT_BYTES + GROUP_BYTES * groups + FRAGMENTATION * dynamic
+    return CONTEXT_BYTES + GROUP_BYTES * groups + FRAGMENTATION * tensors
 
 
 def candidate_stages(model: Model, layouts: Layouts) -> list[Column]:

@@ -76,21 +76,51 @@ def state_bytes(training: Training, layouts: Layouts, dense: Column, experts: Co
 
     Dense weights are sharded over c·d ranks (or `zero_group` of them), experts over their own copies, c·d/e.
     """
-    ranks = layouts.zero_ranks
-    expert_ranks = np.minimum(ranks, np.maximum(layouts.replicas / layouts.expert_parallel, 1.0))
-    stage = layouts.zero_stage
-
-    def held(from_stage: int) -> Column:
-        return dense / np.where(stage >= from_stage, ranks, 1.0) + experts / np.where(
-            stage >= from_stage, expert_ranks, 1.0
-        )
-
     k = optimizer_bytes_per_parameter(training.optimizer, training.master_weights, training.param_bytes)
     return States(
-        weights_bytes=training.param_bytes * held(3),
-        gradients_bytes=training.grad_bytes * held(2),
-        optimizer_bytes=k * held(1),
+        weights_bytes=training.param_bytes * _held(layouts, dense, experts, 3),
+        gradients_bytes=training.grad_bytes * _held(layouts, dense, experts, 2),
+        optimizer_bytes=k * _held(layouts, dense, experts, 1),
     )
+
+
+def _held(layouts: Layouts, dense: Column, experts: Column, from_stage: int) -> Column:
+    """Parameters of which one device holds a state that ZeRO shards from this stage on."""
+    ranks = layouts.zero_ranks
+    expert_ranks = np.minimum(ranks, np.maximum(layouts.replicas / layouts.expert_parallel, 1.0))
+    sharded = layouts.zero_stage >= from_stage
+    return dense / np.where(sharded, ranks, 1.0) + experts / np.where(sharded, expert_ranks, 1.0)
+
+
+def _mixed_with_16_bit_gradients(training: Training) -> bool:
+    """A 32-bit optimizer fed by 16-bit gradients."""
+    return training.master_weights and training.grad_bytes < 4
+
+
+def accumulator_bytes(training: Training, layouts: Layouts, dense: Column, experts: Column) -> Column:
+    """32-bit sums beside 16-bit gradients, where compiled PyTorch trainers accumulate: 4 bytes per parameter.
+
+    Source: Nanotron and InternEvo; Megatron-LM adds into 32-bit gradients instead (`grad_bytes` 4).
+    """
+    each = 4.0 if training.kernels == "compiled" and _mixed_with_16_bit_gradients(training) else 0.0
+    return each * _held(layouts, dense, experts, 2)
+
+
+def step_scratch_bytes(training: Training, layouts: Layouts, dense: Column, experts: Column) -> Column:
+    """What the optimizer step needs for a moment, when the activations are gone.
+
+    16-bit gradients of a 32-bit optimizer: a flat 16-bit copy (2) and, without accumulators, a 32-bit one
+    (4). PyTorch's multi-tensor Adam also makes its denominator (4); eager trainers step tensor by tensor and
+    need none. Source: the optimizers of DeepSpeed, PyTorch and llm-foundry; counted.
+    """
+    mixed = _mixed_with_16_bit_gradients(training)
+    per_parameter = {
+        "fused": 6.0 if mixed else 0.0,
+        "transformer-engine": 6.0 if mixed else 0.0,
+        "compiled": 4.0 + (2.0 if mixed else 0.0),
+        "eager": 0.0,
+    }[training.kernels]
+    return per_parameter * _held(layouts, dense, experts, 1)
 
 
 def gather_bytes(model: Model, training: Training, layouts: Layouts, held: StageLayers) -> Column:
