@@ -10,9 +10,25 @@ from starlette.middleware.base import RequestResponseEndpoint
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.staticfiles import StaticFiles
 
+from app.curriculum.library import LibraryStore
+from app.services.engine import CalculatorEngine
+from app.services.house import House
 from app.settings import ROOT, Settings
 from app.storage.database import Database
-from app.web import api, api_docs, calculator, errors, schedule, styleguide
+from app.web import (
+    api,
+    api_docs,
+    calculator,
+    courses,
+    errors,
+    home,
+    items,
+    lessons,
+    progress,
+    reports,
+    schedule,
+    styleguide,
+)
 from app.web.api_body import BodyError, body_error
 from app.web.security import SecurityHeaders, is_forged
 
@@ -36,16 +52,16 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     app.state.settings = settings
     app.state.database = Database(settings.database_url)
+    app.state.house = _house(settings, app.state.database)
     app.state.asset_version = _version_of(STATIC)
     app.mount("/static/htmx", StaticFiles(packages=[("js_lib_htmx", "static/htmx")]), name="htmx")
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     errors.install(app)
     app.add_exception_handler(BodyError, body_error)
-    app.include_router(api.router)
-    app.include_router(api_docs.router)
-    app.include_router(calculator.router)
-    app.include_router(styleguide.router)
-    app.include_router(schedule.router)
+    for room in (api, api_docs, calculator, styleguide, schedule):
+        app.include_router(room.router)
+    for room in (home, courses, lessons, items, progress, reports):
+        app.include_router(room.router)
 
     @app.middleware("http")
     async def reject_forgeries(request: Request, call_next: RequestResponseEndpoint) -> Response:
@@ -56,6 +72,13 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.add_middleware(GZipMiddleware, minimum_size=1000)
     app.add_middleware(SecurityHeaders)
     return app
+
+
+def _house(settings: Settings, database: Database) -> House:
+    engine = CalculatorEngine()
+    look_every_s = 1.0 if settings.reload_lessons else float("inf")
+    store = LibraryStore(settings.lessons_dir, engine=engine, interval_s=look_every_s)
+    return House(database, store.current, engine)
 
 
 def _version_of(folder: Path) -> str:

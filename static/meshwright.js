@@ -1,1 +1,48 @@
 "use strict";
+// Nothing here is needed to use a page. It keeps the keyboard's place after a swap and warns before typed words are lost.
+(() => {
+  // After a swap: where the focus was, if that place still exists; else at the answer.
+  document.addEventListener("htmx:afterSettle", (event) => {
+    const part = event.detail.elt;
+    if (!part || !part.querySelector) return;
+    const target = part.matches("[data-focus]") ? part : part.querySelector("[data-focus]");
+    if (target && (document.activeElement === document.body || target.matches("legend"))) target.focus();
+    const said = document.getElementById("said");
+    const news = part.matches("[data-say]") ? part : part.querySelector("[data-say]");
+    if (said && news && news.dataset.say) said.textContent = news.dataset.say;
+  });
+
+  // "Cancel" of a report form that was opened in place closes it and goes back to its link.
+  document.addEventListener("click", (event) => {
+    const cancel = event.target.closest && event.target.closest(".report-slot .cancel");
+    if (!cancel) return;
+    event.preventDefault();
+    const slot = cancel.closest(".report-slot");
+    const link = slot.parentElement.querySelector(".unclear") || slot.previousElementSibling;
+    slot.replaceChildren();
+    if (link) link.focus();
+  });
+
+  // Typed but not sent: ask before the page is left, and do not ask when a form is being sent.
+  let sending = false;
+  const unsent = () => [...document.querySelectorAll("textarea")].some((area) => area.value !== area.defaultValue);
+  document.addEventListener("submit", () => { sending = true; });
+  document.addEventListener("htmx:beforeRequest", () => { sending = false; });
+  window.addEventListener("pageshow", () => { sending = false; });
+  window.addEventListener("beforeunload", (event) => { if (!sending && unsent()) event.preventDefault(); });
+
+  // A request that failed says so in the page; what was typed stays where it is.
+  const failed = (event) => {
+    const said = document.getElementById("said");
+    const item = event.target.closest && event.target.closest(".item, .report-form, .widget, main");
+    if (!item || item.querySelector(".unsent")) return;
+    const note = document.createElement("p");
+    note.className = "tell warn unsent";
+    note.textContent = "This could not be sent. What you typed is still here: check the connection and try again.";
+    item.append(note);
+    if (said) said.textContent = note.textContent;
+  };
+  document.addEventListener("htmx:sendError", failed);
+  document.addEventListener("htmx:responseError", failed);
+  document.addEventListener("htmx:timeout", failed);
+})();

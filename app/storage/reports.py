@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from app.storage.tables import Report
@@ -70,6 +70,19 @@ def of_learner(session: Session, learner_id: int) -> list[StoredReport]:
     """This learner's reports, newest first."""
     query = select(Report).where(Report.learner_id == learner_id).order_by(Report.id.desc())
     return [_stored(row) for row in session.scalars(query)]
+
+
+def anchors(session: Session, learner_id: int, course: str, lesson: str) -> list[str]:
+    """The places of a lesson that this learner reported."""
+    query = select(Report.anchor).where(
+        Report.learner_id == learner_id, Report.course == course, Report.lesson == lesson
+    )
+    return list(session.scalars(query.distinct()))
+
+
+def count(session: Session, learner_id: int) -> int:
+    """How many reports this learner sent."""
+    return session.scalar(select(func.count()).where(Report.learner_id == learner_id)) or 0
 
 
 def one_of_learner(session: Session, learner_id: int, report_id: int) -> StoredReport | None:

@@ -8,6 +8,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
+from app.services.house import UnknownPlaceError
 from app.web.rendering import render
 
 log = logging.getLogger("meshwright")
@@ -51,6 +52,10 @@ def install(app: FastAPI) -> None:
     def http_error(request: Request, error: HTTPException) -> Response:
         detail = error.detail if error.detail != HTTPStatus(error.status_code).phrase else None
         return error_response(request, error.status_code, detail)
+
+    @app.exception_handler(UnknownPlaceError)
+    def unknown_place(request: Request, error: UnknownPlaceError) -> Response:
+        return error_response(request, 404, str(error))
 
     @app.exception_handler(RequestValidationError)
     def form_error(request: Request, error: RequestValidationError) -> Response:

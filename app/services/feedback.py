@@ -1,0 +1,53 @@
+"""What is said about an answer: the verdict in one word, the message, the reason on each option."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from markupsafe import Markup, escape
+
+from app.curriculum.blocks import Item
+from app.curriculum.engine import Engine
+from app.curriculum.grading import Met, grade
+
+# The page puts the verdict first in its own words.
+_LEADS = ("Not yet: ", "Not yet. ", "Not yet, ", "Not met: ", "Right, ", "Right.", "Not yet.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feedback:
+    """`verdict` is right | wrong | partly | not_understood, or empty where nothing is graded."""
+
+    verdict: str = ""
+    html: str = ""
+    text: str = ""
+    options: Mapping[str, str] = field(default_factory=dict)  # letter → reason as HTML
+    misconception: str = ""
+    requirements: tuple[Met, ...] = ()
+
+
+def feedback_on(item: Item, answer: Mapping[str, Any], seed: int, engine: Engine) -> Feedback:
+    """Grade an answer in the shape that the page stores; `item` as the lesson holds it, not a variant."""
+    verdict = grade(item, answer, seed, engine)
+    return Feedback(
+        verdict=verdict.word,
+        html=_html(verdict.message, verdict.feedback_html),
+        text=verdict.message.removeprefix("Not understood: "),
+        options=verdict.options,
+        misconception=verdict.misconception,
+        requirements=verdict.requirements,
+    )
+
+
+def _html(message: str, feedback_html: str) -> str:
+    """Message and feedback, each once, without the verdict that the page says itself."""
+    reasons = Markup(feedback_html).striptags()
+    if message and message in reasons:
+        return feedback_html
+    rest = message
+    for lead in _LEADS:
+        if rest.startswith(lead):
+            rest = rest.removeprefix(lead)
+            break
+    rest = rest[:1].upper() + rest[1:]
+    return f"{escape(rest)} {feedback_html}".strip()

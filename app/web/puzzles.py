@@ -1,0 +1,204 @@
+"""The calculator inside a lesson: live figures and puzzles, from a preset and what stands in the controls."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from app.calculator.fields import BY_PATH
+from app.catalog import load_catalog
+from app.curriculum.blocks import Item, Widget
+from app.curriculum.engine import Engine, EngineError
+from app.curriculum.grading import Met, puzzle_inputs, requirements
+from app.curriculum.grading_puzzle import flat, is_locked
+from app.services.inputs import InputProblems, parse_inputs
+from app.web import numbers
+from app.web.controls import DOUBLE, HALVE, LABELS, path_of, query_name, stepped
+from app.web.dependencies import Form
+from app.web.lesson_views import css_id
+from app.web.values import address, in_effect
+from app.web.verdict import Verdict
+from app.web.widgets import Requirement, WidgetView, by_path, widget_view
+
+MAX_TYPED = 40  # characters of one control
+
+
+def lesson_widget(widget: Widget, tried: Form | None, url: str, engine: Engine) -> WidgetView:
+    """The view of a widget; `tried` are its controls as they were sent."""
+    named = [path for path in map(path_of, widget.controls) if path]
+    controls = [path for path in named or _degrees(widget) if not is_locked(path, widget.locked)]
+    typed = _typed(tried, controls)
+    verb = "serve" if widget.kind == "serving" else "estimate"
+    view = _view(
+        engine,
+        verb,
+        flat(widget.preset) | typed,
+        typed,
+        show=widget.show or ("memory",),
+        controls=controls,
+        id=f"w-{css_id(widget.id)}",
+        action=url,
+    )
+    return replace(view, caption=widget.caption)
+
+
+def puzzle_widget(
+    item: Item, stored: Mapping[str, Any], tried: Form | None, url: str, engine: Engine
+) -> WidgetView:
+    """The view of a calculator puzzle: what is tried now, else what was answered last, else the preset."""
+    controls = puzzle_controls(item)
+    layout = stored.get("layout") or {}
+    typed = {path: str(layout[name]) for path in controls if (name := query_name(path)) in layout}
+    if tried is not None:
+        typed = _typed(tried, controls)
+    inputs = puzzle_inputs(item, typed)
+    return _view(
+        engine,
+        item.verb,
+        inputs,
+        typed,
+        show=("memory",),
+        controls=controls,
+        id=f"puzzle-{css_id(item.id)}",
+        action=url,
+        wants=_wants(item, inputs, engine),
+    )
+
+
+def puzzle_controls(item: Item) -> list[str]:
+    """The fields that a learner may change: those of the preset and the example that are not locked."""
+    names = dict.fromkeys((*by_path(item.preset), *by_path(item.example)))
+    return [path for path in names if not is_locked(path, item.locked)]
+
+
+def _degrees(widget: Widget) -> list[str]:
+    """Where a widget names no controls: the first layout fields of its preset."""
+    return [path for path in by_path(widget.preset) if path.startswith("layout.")][:3]
+
+
+def _wants(item: Item, inputs: Mapping[str, Any], engine: Engine) -> tuple[Requirement, ...]:
+    try:
+        found = requirements(item, inputs, engine)
+    except EngineError:
+        found = tuple(Met(text=text, met=False) for text in item.require)
+    return tuple(Requirement(text=in_words(one.text), met=one.met, value=_value(one.value)) for one in found)
+
+
+_PUZZLE_NAMES = {
+    "layout.tensor_parallel": "tensor width",
+    "layout.pipeline_parallel": "pipeline depth",
+    "layout.data_parallel": "replicas",
+    "time.bubble_fraction": "bubble",
+    "kv_capacity_tokens": "tokens of cache",
+}
+_RELATIONS = {
+    "<=": "at most",
+    ">=": "at least",
+    "<": "below",
+    ">": "above",
+    "==": "exactly",
+    "!=": "other than",
+}
+
+
+def in_words(requirement: str) -> str:
+    """A requirement as a person says it: "bubble at most 10 %", "every stage fits"."""
+    parts = requirement.split(maxsplit=2)
+    if len(parts) != 3 or parts[1] not in _RELATIONS:
+        return requirement
+    name, relation, wanted = parts
+    if name.rpartition(".")[2] == "fits" and (relation, wanted) == ("==", "yes"):
+        return "every stage fits"
+    path = path_of(name) or name
+    said = (
+        _PUZZLE_NAMES.get(path) or LABELS.get(path, "").lower() or name.rpartition(".")[2].replace("_", " ")
+    )
+    if name.endswith("_fraction"):
+        said, wanted = said.removesuffix(" fraction"), _percent(wanted)
+    elif wanted.isdecimal():
+        wanted = f"{int(wanted):,}"
+    return f"{said} {_RELATIONS[relation]} {wanted}"
+
+
+def _percent(text: str) -> str:
+    try:
+        return f"{100 * float(text):.3g} %"
+    except ValueError:
+        return text
+
+
+def _value(shown: str) -> str:
+    """Of "0.03 (3.0 %)" the percentage; whole numbers with separators."""
+    if shown.endswith("%)"):
+        return shown.partition("(")[2].rstrip(")")
+    return f"{int(shown):,}" if shown.isdecimal() and len(shown) < 16 else shown
+
+
+def _typed(form: Form | None, controls: Iterable[str]) -> dict[str, str]:
+    """Path → what stands in its control, after a press on ÷2 or ×2."""
+    if form is None:
+        return {}
+    names = {query_name(path): path for path in controls if path in BY_PATH or path == "model.id"}
+    typed = {path: form.one(name)[:MAX_TYPED].strip() for name, path in names.items() if name in form.fields}
+    action, _, name = form.one("do").partition(":")
+    target = names.get(name, "")
+    if action in (HALVE, DOUBLE) and typed.get(target, "").isdecimal():
+        typed[target] = str(stepped(int(typed[target]), action, BY_PATH[target]))
+    return typed
+
+
+def _view(
+    engine: Engine,
+    verb: str,
+    inputs: Mapping[str, Any],
+    typed: Mapping[str, str],
+    *,
+    show: Iterable[str],
+    controls: Iterable[str],
+    id: str,
+    action: str,
+    wants: Iterable[Requirement] | None = None,
+) -> WidgetView:
+    catalog = load_catalog()
+    parsed = parse_inputs(dict(inputs), catalog) if verb == "estimate" else None
+    values: Mapping[str, Any] = dict(inputs)
+    url = ""
+    if isinstance(parsed, InputProblems):
+        answer: Mapping[str, Any] = parsed.to_json()
+    else:
+        try:
+            answer = engine.answer(verb, inputs)
+        except EngineError as error:
+            answer = {"problems": [{"field": "", "message": str(error)}]}
+        if parsed is not None:
+            values = in_effect(parsed)
+            url = address(values, catalog)
+    shown = answer if verb == "estimate" else {**answer, "memory": None}
+    view = widget_view(
+        shown,
+        values,
+        show=show,
+        controls=controls,
+        requirements=wants,
+        id=id,
+        action=action,
+        typed=typed if answer.get("problems") else None,
+        open_url=url,
+        catalog=catalog,
+    )
+    plain = verb == "estimate" or answer.get("problems") or not answer.get("legal", True)
+    return view if plain else replace(view, verdict=serving_verdict(answer))
+
+
+def serving_verdict(answer: Mapping[str, Any]) -> Verdict:
+    """What the answer of the serve verb comes to: the weakest GPU decides."""
+    memory = answer.get("memory") or {}
+    if not memory.get("stages"):
+        return Verdict(state="fits", lead="Legal.", rest="")
+    peak, limit = float(memory["peak_bytes"]), float(memory["limit_bytes"])
+    need = f"{numbers.gib_number(peak)} of {numbers.gib_number(limit)}{numbers.NBSP}GiB"
+    tokens = numbers.count(int(answer.get("kv_capacity_tokens") or 0))
+    if memory["fits"] == "no":
+        over = numbers.gib(peak - limit)
+        return Verdict(state="over", lead="Does not fit:", rest=f"one GPU needs {need}, over by {over}.")
+    state, lead = ("fits", "Fits,") if memory["fits"] == "yes" else ("borderline", "Borderline:")
+    return Verdict(state=state, lead=lead, rest=f"with room for {tokens} tokens of cache.")
