@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from app.curriculum.blocks import Item, Lesson, Problem
+from app.curriculum.course_readme import Row
 
 PUBLISHED, PLANNED = "published", "planned"
 
@@ -64,6 +65,7 @@ class Course:
     readme: Lesson | None = None
     skills: Mapping[str, str] = field(default_factory=dict)  # id → what it is
     misconceptions: Mapping[str, str] = field(default_factory=dict)  # id → one sentence
+    rows: tuple[Row, ...] = ()  # the README's lesson table as it is written
     folder: Path = Path()
     problems: tuple[Problem, ...] = ()  # of all files of the course
 

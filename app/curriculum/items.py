@@ -1,7 +1,7 @@
 """From the pieces of an item, gathered by the parser, to an Item with its key, hints, checks and reasons."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from markdown_it.token import Token
@@ -19,6 +19,8 @@ from app.curriculum.extensions import (
     read_numeric,
     read_puzzle,
 )
+from app.curriculum.generate import variables_of
+from app.curriculum.keys import KeyProblem, is_named, key_of
 from app.curriculum.page import Page
 from app.curriculum.text import collapse, digest, letter_list, lettered_choices, slugify
 from app.curriculum.tree import Node, blocks
@@ -59,8 +61,8 @@ class Draft:
         return bool(self.hints or self.checks)
 
 
-def build_item(draft: Draft, page: Page, render: Render) -> Item:
-    """The item that the pieces make; whatever is wrong with them is reported and leaves it ungraded."""
+def build_item(draft: Draft, page: Page, render: Render) -> tuple[Item, bool]:
+    """The item that the pieces make, and whether its id was given. What is wrong is reported and leaves it ungraded."""
     fields = _fields(draft, page)
     kind = read_kind(fields, page)
     if not fields.readable:
@@ -76,7 +78,7 @@ def build_item(draft: Draft, page: Page, render: Render) -> Item:
     text = collapse(plain_text(prompt))
     item_id = _item_id(fields, draft, text, page)
     _check_folds(draft, kind, text, page)
-    return Item(
+    item = Item(
         id=item_id,
         section=draft.section,
         number=draft.number,
@@ -97,6 +99,22 @@ def build_item(draft: Draft, page: Page, render: Render) -> Item:
         content_hash=_content_hash(kind, text, options, extra, fields),
         **extra,
     )
+    return _checked_key(item, fields, page), item_id == fields.text("id")
+
+
+def _checked_key(item: Item, fields: Fields, page: Page) -> Item:
+    """An item whose key the engine does not know is an open question."""
+    if page.context.engine is None or not item.graded or item.answer is None:
+        return item
+    parts = item.answer.values() if is_named(item.answer) else [item.answer]
+    for part in parts:
+        try:
+            key_of(part, variables_of(item, 0), item.unit, page.context.engine)
+        except KeyProblem as problem:
+            code = "CA001" if isinstance(part, Mapping) else "NU003"
+            page.report.add(code, fields.line, f"the key has no value: {problem}")
+            return replace(item, kind=ItemKind.OPEN, graded=False)
+    return item
 
 
 def _fields(draft: Draft, page: Page) -> Fields:

@@ -193,6 +193,7 @@ class LibraryStore:
             readme=front,
             skills=_declared(front, "skills"),
             misconceptions=_declared(front, "misconceptions"),
+            rows=readme.rows,
             folder=folder.path,
         )
         problems = sorted(

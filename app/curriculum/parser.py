@@ -105,6 +105,8 @@ def _assemble(text: str, slug: str, opened: OpenPage) -> Lesson:
     identity = identify(matter, title, page.line(heading.start) if heading else 0, slug, page)
     body, closing = _closing(rest)
     report_links([token for node in [*before, *rest] for token in node.tokens], page)
+    if page.context.courses:  # the header's links can be judged only where the course is known
+        report_links([Token("inline", "", 0, children=part) for part in header.parts.values()], page)
     check_header(header, page)
     reader = SectionReader(page, render, with_items=identity.type in ("lesson", "topic"))
     reader.read([*before, *body])

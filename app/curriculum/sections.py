@@ -1,12 +1,13 @@
 """Walks the blocks of a page: sections, items with their folds, widgets, reps, prose."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from markdown_it.token import Token
 
 from app.curriculum.annotate import plain_text
-from app.curriculum.blocks import Block, Heading, Item, Prose, Rep, Severity
+from app.curriculum.blocks import Block, Heading, Item, ItemKind, Prose, Rep, Severity
 from app.curriculum.choices import Render, lettered_items, without_prefix
 from app.curriculum.extensions import Fields, read_fields, read_widget
 from app.curriculum.items import Draft, PlacedFold, build_item
@@ -37,6 +38,7 @@ class SectionReader:
         self._count = 0
         self._prose: list[Node] = []
         self._draft: Draft | None = None
+        self._draft_named = False  # whether the last item's id was given, not derived
         self._ids: dict[str, int] = {}
 
     def read(self, nodes: list[Node]) -> None:
@@ -198,15 +200,16 @@ class SectionReader:
     def _end_item(self) -> None:
         if self._draft is None:
             return
-        item = build_item(self._draft, self.page, self.render)
+        item, self._draft_named = build_item(self._draft, self.page, self.render)
         self._draft = None
         self.blocks.append(self._unique(item))
 
     def _unique(self, item: Item) -> Item:
-        from dataclasses import replace  # noqa: PLC0415
-
         seen = self._ids.get(item.id, 0)
         self._ids[item.id] = seen + 1
+        if seen and self._draft_named:
+            self.page.report.add("EX002", item.line, f"the id {item.id} is used twice in this lesson")
+            item = replace(item, kind=ItemKind.OPEN, graded=False)
         return self._unique(replace(item, id=f"{item.id}-{seen + 1}")) if seen else item
 
     # -- folds, comments, reps -----------------------------------------------------
