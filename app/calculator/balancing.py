@@ -166,17 +166,17 @@ def _cuts(costs: Sequence[Array], join: np.ufunc) -> Split | None:
 
 def _try_all(times: Array, memory: Array, limits: Array, v: int) -> Split | None:
     p, n = len(limits), len(times)
-    best: tuple[float, float, Split] | None = None
+    best: tuple[float, float, float, Split] | None = None
     for cuts in combinations(range(1, n), p * v - 1):
         edges = (0, *cuts, n)
         split = tuple(end - start for start, end in pairwise(edges))
         held = stage_sums(memory.tolist(), split, p)
         if any(h > limit for h, limit in zip(held, limits, strict=True)):
             continue
-        stage_s = stage_sums(times.tolist(), split, p)
-        found = (max(stage_s), sum(s * s for s in stage_s), split)
+        stage_s, chunk_s = (stage_sums(times.tolist(), split, parts) for parts in (p, len(split)))
+        found = (max(stage_s), sum(x * x for x in stage_s), sum(x * x for x in chunk_s), split)
         best = found if best is None or found < best else best
-    return best[2] if best else None
+    return best[3] if best else None
 
 
 def _several_chunks(times: Array, memory: Array, limits: Array, v: int) -> Split | None:

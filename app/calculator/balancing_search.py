@@ -46,13 +46,17 @@ def _shifts(chunks: int) -> npt.NDArray[np.int64]:
 
 
 def _costs(cuts: npt.NDArray[np.int64], work: Array, held: Array, limits: Array) -> Array:
-    """Per row of cuts: memory above the limits, slowest stage, sum of squares; rounded against jitter."""
+    """Per row of cuts: memory above the limits, slowest stage, squares of stages and of chunks.
+
+    Rounded, so that jitter of the last bit moves no cut.
+    """
     p = len(limits)
     rows = len(cuts)
-    stage_s = np.diff(work[cuts], axis=1).reshape(rows, -1, p).sum(axis=1)
+    chunk_s = np.diff(work[cuts], axis=1)
+    stage_s = chunk_s.reshape(rows, -1, p).sum(axis=1)
     stage_bytes = np.diff(held[cuts], axis=1).reshape(rows, -1, p).sum(axis=1)
     over = np.maximum(0.0, stage_bytes - limits).sum(axis=1)
     scale = work[-1] or 1.0
     slowest = np.round(stage_s.max(axis=1) / scale, 12) * scale
-    squares = np.round((stage_s * stage_s).sum(axis=1) / scale**2, 12)
-    return np.stack([over, slowest, squares], axis=1)
+    of_stages, of_chunks = (np.round(((x / scale) ** 2).sum(axis=1), 12) for x in (stage_s, chunk_s))
+    return np.stack([over, slowest, of_stages, of_chunks], axis=1)
