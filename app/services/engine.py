@@ -12,6 +12,7 @@ from app.calculator.names import NAMES, Name
 from app.calculator.parameters import total_parameters
 from app.catalog import Catalog, load_catalog
 from app.curriculum.engine import EngineError, Quantity
+from app.services.balance import balance_pieces
 from app.services.estimation import estimate
 from app.services.input_build import build_model
 from app.services.input_flatten import flatten
@@ -47,6 +48,7 @@ class CalculatorEngine:
             "estimate": lambda inputs: estimate(inputs, self._catalog),
             "serve": lambda inputs: serve(inputs, self._catalog),
             "schedule": schedule,
+            "balance": balance_pieces,
         }
 
     def answer(self, verb: str, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -163,7 +165,7 @@ class CalculatorEngine:
         answer = self.answer(verb, arguments)
         wanted = ALIASES.get(path, path)
         found = _follow(answer, wanted)
-        if found is None and verb != "schedule":
+        if found is None and verb in ("estimate", "serve"):
             found = self._input(wanted, arguments, verb)
         if found is None:
             known = [*NAMES, *_paths(answer), *bare_keys("serve" if verb == "serve" else "estimate")]

@@ -8,11 +8,18 @@ from fastapi.responses import JSONResponse
 
 from app.calculator.names import NAMES
 from app.catalog import load_catalog
+from app.services.balance import balance_pieces
 from app.services.estimation import estimate
 from app.services.inputs import InputProblems
 from app.services.scheduling import schedule
 from app.web.api_body import JsonBody, problems_response, strict
-from app.web.api_schema import estimate_schema, operation, published_fields, schedule_schema
+from app.web.api_schema import (
+    balance_schema,
+    estimate_schema,
+    operation,
+    published_fields,
+    schedule_schema,
+)
 
 router = APIRouter(prefix="/api/v1", tags=["calculator"])
 
@@ -45,6 +52,17 @@ def post_estimate(body: JsonBody) -> JSONResponse:
 def post_schedule(body: JsonBody) -> JSONResponse:
     """GPipe, 1F1B, interleaved and zero-bubble, with equal or unequal stages."""
     return answered(schedule(body))
+
+
+@router.post(
+    "/balance",
+    summary="Pieces of a model over pipeline stages, the slowest as fast as it can be",
+    response_class=JSONResponse,
+    openapi_extra=operation(balance_schema(), "The split, its bound, the even split, and the loss per step."),
+)
+def post_balance(body: JsonBody) -> JSONResponse:
+    """Contiguous pieces, exact for one chunk per device; or a split of your own, beside the best."""
+    return answered(balance_pieces(body))
 
 
 @router.get("/catalog", summary="Devices, links and models, each with its source")

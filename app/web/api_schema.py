@@ -5,6 +5,8 @@ from typing import Any
 
 from app.calculator.fields import FIELDS, SECTIONS, Field
 from app.catalog import load_catalog
+from app.services.balance_fields import FIELDS as BALANCE_FIELDS
+from app.services.balance_fields import MOST_PIECES
 from app.services.schedule_fields import FIELDS as SCHEDULE_FIELDS
 
 ESTIMATE_EXAMPLE: dict[str, Any] = {
@@ -25,6 +27,18 @@ SCHEDULE_EXAMPLE: dict[str, Any] = {
     "num_micro_batches": 8,
     "forward_s": 1.0,
     "backward_s": 2.0,
+}
+BALANCE_EXAMPLE: dict[str, Any] = {
+    "pieces": [
+        {"name": "embedding", "forward_s": 0.1},
+        {"name": "block 1", "forward_s": 1.0},
+        {"name": "block 2", "forward_s": 1.0},
+        {"name": "block 3", "forward_s": 1.0},
+        {"name": "block 4", "forward_s": 1.0},
+        {"name": "head", "forward_s": 2.4},
+    ],
+    "num_stages": 2,
+    "num_micro_batches": 32,
 }
 PROBLEMS: dict[str, Any] = {
     "type": "object",
@@ -132,8 +146,39 @@ def schedule_schema() -> dict[str, Any]:
             many = {"type": "array", "items": one}
             described = {"description": _described(field)}
             schema["properties"][field.path] = {"anyOf": [one, many], **described}
+    properties, described = schema["properties"], {field.path: _described(field) for field in SCHEDULE_FIELDS}
+    cell = {"anyOf": [{"type": "string"}, {"type": "object"}]}
+    orders = {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "array", "items": cell}]}}
+    for path, several in (("order", orders), ("in_flight_limit", _several(_TYPES["integer"]))):
+        kinds = [{"type": "string"}, several] if path == "order" else [_TYPES["integer"], several]
+        properties[path] = {"anyOf": [*kinds, {"type": "null"}], "description": described[path]}
     required = [field.path for field in SCHEDULE_FIELDS if field.required]
     return {**schema, "required": required, "examples": [SCHEDULE_EXAMPLE]}
+
+
+def balance_schema() -> dict[str, Any]:
+    """The body of `POST /api/v1/balance`."""
+    schema = _object((field.path, field) for field in BALANCE_FIELDS)
+    described = {field.path: _described(field) for field in BALANCE_FIELDS}
+    numbers = {key: {"type": "number", "minimum": 0} for key in ("forward_s", "backward_s", "memory_bytes")}
+    piece = {
+        "type": "object",
+        "required": ["forward_s"],
+        "additionalProperties": False,
+        "properties": {"name": {"type": "string"}, **numbers},
+    }
+    several = {**_several({"anyOf": [piece, {"type": "number"}]}), "minItems": 1, "maxItems": MOST_PIECES}
+    limits = [{"type": "number"}, _several({"type": "number"}), {"type": "null"}]
+    schema["properties"] |= {
+        "pieces": {"anyOf": [several, {"type": "string"}], "description": described["pieces"]},
+        "memory_limit_bytes": {"anyOf": limits, "description": described["memory_limit_bytes"]},
+    }
+    required = [field.path for field in BALANCE_FIELDS if field.required]
+    return {**schema, "required": required, "examples": [BALANCE_EXAMPLE]}
+
+
+def _several(one: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": one}
 
 
 def operation(schema: dict[str, Any], answer: str) -> dict[str, Any]:
