@@ -71,7 +71,7 @@ def answer_of(
         return answer
     estimates = evaluate(model, cluster, training, layouts, constants)
     repeated, stages = stage_numbers(layouts)
-    held = stage_memory(model, cluster, training, repeated, stages)
+    held = stage_memory(model, training, repeated, stages)
     answer["parameters"]["per_device_max"] = float(np.max(held.parameters))
     answer["memory"] = _memory(cluster, held)
     answer["communication"] = _communication(estimates)

@@ -88,7 +88,7 @@ def evaluate(
     fp8 = training.compute_dtype == "fp8" and cluster.device.peak_flops_fp8 > 0
     return Estimates(
         layouts=layouts,
-        peak_bytes=peak_bytes(model, cluster, training, layouts),
+        peak_bytes=peak_bytes(model, training, layouts),
         usable_bytes=cluster.usable_bytes,
         time=step_time(model, cluster, training, layouts, constants),
         model_flop_per_step=model_flop(model, training),
