@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from app.calculator.answer_working import answer_working
 from app.calculator.binding import binding_of
 from app.calculator.cluster import Cluster
 from app.calculator.constants import Constants
@@ -13,6 +14,7 @@ from app.calculator.estimate import Estimates, evaluate, fit_of, stage_numbers
 from app.calculator.layout import Layout, Layouts
 from app.calculator.legality import Case
 from app.calculator.memory import PARTS, StageMemory, stage_memory
+from app.calculator.memory_working import memory_working
 from app.calculator.model import Model
 from app.calculator.parameters import active_parameters, total_parameters
 from app.calculator.training import Training
@@ -80,6 +82,9 @@ def answer_of(
     answer["batch"] = _batch(training, layout, legal=True)
     answer["binding"] = binding_of(answer, cluster)
     answer["working"] = []
+    if working:
+        answer["working"] = memory_working(model, training, layout, held, cluster.usable_bytes)
+        answer["working"] += answer_working(answer, model, training, layout, cluster)
     return answer
 
 
