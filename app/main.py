@@ -13,6 +13,7 @@ from starlette.staticfiles import StaticFiles
 from app.curriculum.library import LibraryStore
 from app.services.engine import CalculatorEngine
 from app.services.house import House
+from app.services.preview_files import PreviewFiles
 from app.settings import ROOT, Settings
 from app.storage.database import Database
 from app.web import (
@@ -24,10 +25,12 @@ from app.web import (
     home,
     items,
     lessons,
+    preview,
     progress,
     reports,
     schedule,
     styleguide,
+    teach,
 )
 from app.web.api_body import BodyError, body_error
 from app.web.security import SecurityHeaders, is_forged
@@ -60,8 +63,11 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.add_exception_handler(BodyError, body_error)
     for room in (api, api_docs, calculator, styleguide, schedule):
         app.include_router(room.router)
-    for room in (home, courses, lessons, items, progress, reports):
+    for room in (home, courses, lessons, items, progress, reports, teach):
         app.include_router(room.router)
+    if settings.preview is not None:
+        app.state.preview_files = PreviewFiles(settings.preview, app.state.house.engine)
+        app.include_router(preview.router)
 
     @app.middleware("http")
     async def reject_forgeries(request: Request, call_next: RequestResponseEndpoint) -> Response:
@@ -69,7 +75,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
             return errors.error_response(request, 403)
         return await call_next(request)
 
-    app.add_middleware(GZipMiddleware, minimum_size=1000)
+    app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=5)  # 9: ten times slower
     app.add_middleware(SecurityHeaders)
     return app
 

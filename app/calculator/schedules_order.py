@@ -27,14 +27,16 @@ Order = tuple[Cell, ...]
 def stage_orders(schedule: Schedule, p: int, m: int, v: int) -> tuple[Order, ...]:
     """The order of every stage. Interleaved needs m divisible by p; v counts for it (and 1F1B) only."""
     if schedule == Schedule.GPIPE:
-        return tuple(_gpipe(m) for _ in range(p))
+        return (_gpipe(m),) * p
     if schedule == Schedule.ZB_H1:
         return tuple(tuple(_zero_bubble_h1(p, m, stage)) for stage in range(p))
     if v > 1:
-        return tuple(_one_forward_one_backward(*_interleaved(p, m, v, stage)) for stage in range(p))
-    forwards = [Cell("F", 0, k) for k in range(m)]
-    backwards = [Cell("B", 0, k) for k in range(m)]
-    return tuple(_one_forward_one_backward(forwards, backwards, p - stage - 1) for stage in range(p))
+        forwards, backwards = _interleaved(p, m, v)
+        warm_ups = [2 * (p - stage - 1) + (v - 1) * p for stage in range(p)]
+    else:
+        forwards, backwards = [Cell("F", 0, k) for k in range(m)], [Cell("B", 0, k) for k in range(m)]
+        warm_ups = [p - stage - 1 for stage in range(p)]
+    return tuple(_one_forward_one_backward(forwards, backwards, warm_up) for warm_up in warm_ups)
 
 
 def _gpipe(m: int) -> Order:
@@ -49,8 +51,8 @@ def _one_forward_one_backward(forwards: list[Cell], backwards: list[Cell], warm_
     return (*forwards[:warm_up], *steady, *backwards[len(forwards) - warm_up :])
 
 
-def _interleaved(p: int, m: int, v: int, stage: int) -> tuple[list[Cell], list[Cell], int]:
-    """Forwards, backwards and warm-up count of interleaved 1F1B.
+def _interleaved(p: int, m: int, v: int) -> tuple[list[Cell], list[Cell]]:
+    """Forwards and backwards of interleaved 1F1B, the same on every stage but for the warm-up.
 
     p micro-batches pass chunk 0, the same p pass chunk 1, …, then the next p come; backwards the same
     from the last chunk down. Warm-up: 2(p − i − 1) + (v − 1)p chunk passes.
@@ -60,9 +62,7 @@ def _interleaved(p: int, m: int, v: int, stage: int) -> tuple[list[Cell], list[C
     visits = [
         (chunk, first + k) for first in range(0, m, p) for chunk in range(v) for k in range(min(p, m - first))
     ]
-    forwards = [Cell("F", chunk, k) for chunk, k in visits]
-    backwards = [Cell("B", v - 1 - chunk, k) for chunk, k in visits]
-    return forwards, backwards, 2 * (p - stage - 1) + (v - 1) * p
+    return [Cell("F", chunk, k) for chunk, k in visits], [Cell("B", v - 1 - chunk, k) for chunk, k in visits]
 
 
 def _zero_bubble_h1(p: int, m: int, stage: int) -> Iterator[Cell]:

@@ -7,6 +7,7 @@ cell needs has arrived. A transfer between devices takes `p2p_s` and occupies ne
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import NamedTuple
 
 from app.calculator.layout import Schedule
@@ -26,18 +27,26 @@ class Event(NamedTuple):
     end_s: float
 
 
+Row = tuple[int, Kind, int, int, float, float]  # the values of an Event
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Simulation:
-    """What happened. Events are sorted by stage, then by start.
+    """What happened.
 
     `peak_in_flight` counts per stage the micro-batches whose forward has begun and whose last backward
     cell (W where there is one) has not ended; a chunk counts for its share of the stage, 1/v.
     """
 
-    events: tuple[Event, ...]
+    rows: tuple[Row, ...]  # the events as plain tuples, sorted by stage, then by start
     makespan_s: float
     busy_s: tuple[float, ...]  # per stage
     peak_in_flight: tuple[float, ...]
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """Every cell as it was played, sorted by stage, then by start."""
+        return tuple(map(Event._make, self.rows))
 
     @property
     def bubble_fraction(self) -> float:
@@ -132,59 +141,59 @@ class _Player:
         self.v = work.virtual_pipeline_stages
         self.last = self.p * self.v - 1  # the last virtual stage
         self.hop_s = work.p2p_s if work.num_stages > 1 else 0.0
+        self.split = any(cell.kind == "W" for cell in orders[0])
         self.forward_s, self.backward_s, self.weight_grad_s = (
             work.forward_s,
             work.backward_s,
             work.weight_grad_s,
         )
-        if not any(cell.kind == "W" for order in orders for cell in order):
+        if not self.split:
             self.backward_s = tuple(map(sum, zip(work.backward_s, work.weight_grad_s, strict=True)))
-        cells = self.p * self.v * num_micro_batches
-        self.forward_end: list[float | None] = [None] * cells  # by virtual stage, then micro-batch
-        self.backward_end: list[float | None] = [None] * cells
+        # By virtual stage, then micro-batch; −inf until the cell has ended. What the first virtual stage
+        # waits for has always been there, so a row for it comes before all others.
+        m, cells = num_micro_batches, (self.last + 1) * num_micro_batches
+        self.forward_end_s = [-self.hop_s] * m + [-inf] * cells
+        self.backward_end_s = [-inf] * cells
         self.position = [0] * self.p
         self.clock_s = [0.0] * self.p
-        self.events: list[list[Event]] = [[] for _ in orders]
+        self.rows: list[list[Row]] = [[] for _ in orders]
 
     def advance(self, stage: int) -> bool:
-        """Run the stage's next cells until one has to wait; True if any ran."""
-        order, begin, clock_s = self.orders[stage], self.position[stage], self.clock_s[stage]
-        position, events = begin, self.events[stage]
+        """Run the stage's next cells until one has to wait; True if any ran. The hot loop of `play`."""
+        order, begin, now_s, m, hop_s = (
+            self.orders[stage],
+            self.position[stage],
+            self.clock_s[stage],
+            self.m,
+            self.hop_s,
+        )
+        forward_end_s, backward_end_s, done = self.forward_end_s, self.backward_end_s, self.rows[stage].append
+        position = begin
         for position in range(begin, len(order)):
             kind, chunk, micro_batch = order[position]
             virtual = chunk * self.p + stage
-            ready_s = self.ready_s(kind, virtual, micro_batch)
-            if ready_s is None:
-                break
-            start_s = ready_s if ready_s > clock_s else clock_s
+            at = virtual * m + micro_batch
             if kind == "F":
-                clock_s = start_s + self.forward_s[virtual]
-                self.forward_end[virtual * self.m + micro_batch] = clock_s
-            elif kind == "B":
-                clock_s = start_s + self.backward_s[virtual]
-                self.backward_end[virtual * self.m + micro_batch] = clock_s
+                ready_s, takes_s = forward_end_s[at] + hop_s, self.forward_s[virtual]
+            elif kind == "W":
+                ready_s, takes_s = backward_end_s[at], self.weight_grad_s[virtual]
+            elif virtual == self.last:
+                ready_s, takes_s = forward_end_s[at + m], self.backward_s[virtual]
             else:
-                clock_s = start_s + self.weight_grad_s[virtual]
-            events.append(Event(stage, kind, micro_batch, chunk, start_s, clock_s))
+                ready_s, takes_s = backward_end_s[at + m] + hop_s, self.backward_s[virtual]
+            if ready_s < 0.0:
+                break
+            start_s = ready_s if ready_s > now_s else now_s
+            now_s = start_s + takes_s
+            if kind == "F":
+                forward_end_s[at + m] = now_s
+            elif kind == "B":
+                backward_end_s[at] = now_s
+            done((stage, kind, micro_batch, chunk, start_s, now_s))
         else:
             position = len(order)
-        self.position[stage], self.clock_s[stage] = position, clock_s
+        self.position[stage], self.clock_s[stage] = position, now_s
         return position > begin
-
-    def ready_s(self, kind: Kind, virtual: int, micro_batch: int) -> float | None:
-        """When what a cell needs has arrived; None: not yet known. Same rules as `needs`."""
-        at = virtual * self.m + micro_batch
-        if kind == "F":
-            if not virtual:
-                return 0.0
-            arrived = self.forward_end[at - self.m]
-        elif kind == "W":
-            return self.backward_end[at]
-        elif virtual == self.last:
-            return self.forward_end[at]
-        else:
-            arrived = self.backward_end[at + self.m]
-        return None if arrived is None else arrived + self.hop_s
 
     def needs(self, stage: int, cell: Cell) -> tuple[Kind, int]:
         """Kind and virtual stage of what a waiting cell needs, for the same micro-batch."""
@@ -201,11 +210,16 @@ class _Player:
         if stuck:
             return Blocked(waiting=tuple(self._waiting(stage) for stage in stuck))
         return Simulation(
-            events=tuple(event for events in self.events for event in events),
+            rows=tuple(row for rows in self.rows for row in rows),
             makespan_s=max(self.clock_s),
-            busy_s=tuple(sum(event.end_s - event.start_s for event in events) for events in self.events),
+            busy_s=tuple(self._busy_s(stage) for stage in range(self.p)),
             peak_in_flight=tuple(peak_in_flight(order, self.v) for order in self.orders),
         )
+
+    def _busy_s(self, stage: int) -> float:
+        """Every micro-batch passes every chunk once each way."""
+        kinds = (self.forward_s, self.backward_s, self.weight_grad_s if self.split else ())
+        return self.m * sum(sum(seconds[stage :: self.p]) for seconds in kinds)
 
     def _waiting(self, stage: int) -> tuple[int, Cell, int, Cell]:
         cell = self.orders[stage][self.position[stage]]

@@ -6,7 +6,7 @@ from typing import Any
 from app.calculator.layout import Schedule
 from app.calculator.schedules import bubble_fraction, bubble_over_ideal
 from app.calculator.schedules_order import stage_orders
-from app.calculator.schedules_simulation import Blocked, Simulation, play, simulate
+from app.calculator.schedules_simulation import Blocked, Event, Simulation, play, simulate
 from app.services.inputs import InputProblems
 from app.services.schedule_inputs import ScheduleInputs, parse_schedule
 from app.services.schedule_orders import violations_of, violations_of_blocked, violations_of_limit
@@ -124,5 +124,5 @@ def to_json(played: Played) -> dict[str, Any]:
         "busy_s": list(run.busy_s) if run else None,
         "peak_in_flight": held,
         "max_in_flight": max(held) if held else None,
-        "events": [event._asdict() for event in run.events] if run else [],
+        "events": [dict(zip(Event._fields, row, strict=True)) for row in run.rows] if run else [],
     }
