@@ -1,5 +1,7 @@
 """Where everything sits: nodes and GPUs, coloured by stage, lettered by tensor rank, outlined by replica."""
 
+from functools import lru_cache
+
 from markupsafe import Markup
 
 from app.web import numbers
@@ -10,8 +12,12 @@ from app.web.charts.figure import Figure, KeyEntry
 ROWS_SHOWN, COLUMNS_SHOWN = 24, 16
 
 
+@lru_cache(maxsize=256)
 def cluster_map_figure(cluster: ClusterMap, *, id: str = "cluster") -> Figure:
-    """The figure; above 64 nodes one tile per node, and long rows and columns keep their ends."""
+    """The figure; above 64 nodes one tile per node, and long rows and columns keep their ends.
+
+    Kept for layouts seen before: most changes of a calculation move no device.
+    """
     rows = kept(-(-cluster.num_nodes // cluster.columns), ROWS_SHOWN)
     columns = kept(cluster.columns, COLUMNS_SHOWN)
     svg = cluster_marks.draw(cluster, id, rows, columns, title(cluster))

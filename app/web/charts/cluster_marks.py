@@ -80,21 +80,27 @@ def _node(grid: Grid, index: int, y: int, x: int) -> Markup:
     if grid.cluster.tiles:
         return svg.group(_tile(grid, places, left, top), title)
     marks = [svg.text(left, top - 6, f"node {index}", "sm")]
-    for slot, place in enumerate(places):
-        marks += _cell(grid, place, left + grid.cell_width * (slot % grid.per_row), top, slot // grid.per_row)
+    marks += _cells(grid, places, left, top)
     if grid.cluster.nodes_per_replica == 0:
         marks += _inner_outlines(grid, places, left, top)
     return svg.group(marks, title)
 
 
-def _cell(grid: Grid, place: Place, left: float, top: float, row: int) -> list[Markup]:
-    hue = stage_hue(place.pipeline, grid.cluster.pipeline_parallel)
-    y = top + grid.cell_height * row
-    ink = "on3" if hue == 3 else "on"
-    return [
-        svg.rect(left, y, grid.cell_width - GAP, CELL - 0.5, f"st{hue}"),
-        svg.text(left + (grid.cell_width - GAP) / 2, y + 13, letter(place.tensor), f"mid sm {ink}"),
-    ]
+def _cells(grid: Grid, places: Sequence[Place], left: float, top: float) -> list[Markup]:
+    """The devices of a node: one outline of cells for each hue, one line of letters for each row of it."""
+    width = grid.cell_width - GAP
+    boxes: dict[int, list[str]] = {}
+    letters: dict[tuple[int, float], list[tuple[float, str]]] = {}
+    for slot, place in enumerate(places):
+        hue = stage_hue(place.pipeline, grid.cluster.pipeline_parallel)
+        x = left + grid.cell_width * (slot % grid.per_row)
+        y = top + grid.cell_height * (slot // grid.per_row)
+        boxes.setdefault(hue, []).append(f"M{x:.1f} {y:.1f}h{width:.1f}v{CELL - 0.5}h-{width:.1f}z")
+        letters.setdefault((hue, y + 13), []).append((x + width / 2, letter(place.tensor)))
+    marks = [svg.path("".join(cells), f"st{hue}") for hue, cells in boxes.items()]
+    for (hue, y), row in letters.items():
+        marks.append(svg.spread_text(row, y, f"mid sm {'on3' if hue == 3 else 'on'}"))
+    return marks
 
 
 def _tile(grid: Grid, places: Sequence[Place], left: float, top: float) -> list[Markup]:

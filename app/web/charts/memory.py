@@ -165,8 +165,8 @@ def _caption(stages: Sequence[Mapping[str, Any]]) -> str:
     if len(stages) == 1:
         return "One stage holds the whole depth of the model."
     if None not in held and held[0] != held[-1]:
-        told = ", ".join(numbers.count(number) for number in held[:6]) + (", …" if len(held) > 6 else "")
-        return f"What falls from stage to stage is the number of micro-batches held: {told}."
+        told = ", ".join(numbers.count(number) for number in held[:6]) + (", …" if len(held) > 6 else ".")
+        return f"What falls from stage to stage is the number of micro-batches held: {told}"
     return "Every stage holds as many micro-batches as the first."
 
 

@@ -1,6 +1,9 @@
-"""The few SVG marks our figures are made of. Positions are px; a `Percent` is a share of the width."""
+"""The few SVG marks our figures are made of. Positions are px; a `Percent` is a share of the width.
 
-from collections.abc import Iterable
+Every mark escapes the words it is given; class names and textures are ours and are not escaped.
+"""
+
+from collections.abc import Iterable, Sequence
 
 from markupsafe import Markup, escape
 
@@ -20,7 +23,7 @@ def length(value: Length) -> str:
     """As an attribute value: 12.5 or 12.50%."""
     if isinstance(value, Percent):
         return f"{float(value):.2f}%"
-    return f"{value:.1f}".rstrip("0").rstrip(".")
+    return f"{round(value, 1):g}"
 
 
 def rect(
@@ -37,11 +40,9 @@ def rect(
     """A bar or a cell, with what it says when pointed at, and its texture on top."""
     place = f'x="{length(x)}" y="{length(y)}" width="{length(width)}" height="{length(height)}"'
     corner = ' rx="3"' if rounded else ""
-    inner = Markup("<title>{}</title>").format(title) if title else Markup("")
-    mark = Markup(f'<rect {place}{corner} class="{css}">') + inner + Markup("</rect>")
-    if texture:
-        mark += Markup(f'<rect {place} fill="url(#{texture})" pointer-events="none"/>')
-    return mark
+    end = f"><title>{escape(title)}</title></rect>" if title else "/>"
+    over = f'<rect {place} fill="url(#{texture})" pointer-events="none"/>' if texture else ""
+    return Markup(f'<rect {place}{corner} class="{css}"{end}{over}')
 
 
 def line(x1: Length, y1: float, x2: Length, y2: float, css: str) -> Markup:
@@ -53,13 +54,22 @@ def line(x1: Length, y1: float, x2: Length, y2: float, css: str) -> Markup:
 def text(x: Length, y: float, content: str | Markup, css: str = "") -> Markup:
     """A label; `content` may be `span`s joined."""
     named = f' class="{css}"' if css else ""
-    return Markup(f'<text x="{length(x)}" y="{length(y)}"{named}>') + escape(content) + Markup("</text>")
+    return Markup(f'<text x="{length(x)}" y="{length(y)}"{named}>{escape(content)}</text>')
+
+
+def spread_text(letters: Sequence[tuple[float, str]], y: float, css: str) -> Markup:
+    """Letters of one line, each at its own place; names of several letters become labels of their own."""
+    if all(len(name) == 1 for _, name in letters):
+        places = " ".join(length(x) for x, _ in letters)
+        told = "".join(name for _, name in letters)
+        return Markup(f'<text x="{places}" y="{length(y)}" class="{css}">{escape(told)}</text>')
+    return Markup("").join(text(x, y, name, css) for x, name in letters)
 
 
 def span(content: str, css: str = "", *, gap: int = 0) -> Markup:
     """A part of a label, `gap` px after the part before."""
     named = (f' dx="{gap}"' if gap else "") + (f' class="{css}"' if css else "")
-    return Markup(f"<tspan{named}>") + escape(content) + Markup("</tspan>")
+    return Markup(f"<tspan{named}>{escape(content)}</tspan>")
 
 
 def path(d: str, css: str) -> Markup:
@@ -69,8 +79,8 @@ def path(d: str, css: str) -> Markup:
 
 def group(marks: Iterable[Markup], title: str = "") -> Markup:
     """Marks that say one thing together when pointed at."""
-    head = Markup("<title>{}</title>").format(title) if title else Markup("")
-    return Markup("<g>") + head + Markup("").join(marks) + Markup("</g>")
+    head = f"<title>{escape(title)}</title>" if title else ""
+    return Markup(f"<g>{head}{''.join(marks)}</g>")
 
 
 def fluid(id: str, height: float, title: str, marks: Iterable[Markup]) -> Markup:
@@ -85,6 +95,6 @@ def scaled(id: str, width: float, height: float, title: str, marks: Iterable[Mar
 
 
 def _drawing(attributes: str, id: str, title: str, marks: Iterable[Markup]) -> Markup:
-    head = Markup('<title id="{}-t">{}</title>').format(id, title)
-    opening = Markup(f'<svg {attributes} role="img" aria-labelledby="{escape(id)}-t">')
-    return opening + head + Markup("").join(marks) + Markup("</svg>")
+    head = f'<title id="{escape(id)}-t">{escape(title)}</title>'
+    opening = f'<svg {attributes} role="img" aria-labelledby="{escape(id)}-t">'
+    return Markup(f"{opening}{head}{''.join(marks)}</svg>")

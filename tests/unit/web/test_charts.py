@@ -125,7 +125,9 @@ def test_which_groups_leave_a_node() -> None:
 
 def test_small_clusters_show_every_device() -> None:
     svg = str(cluster_map_figure(place(8, 4, 8)).svg)
-    assert len(re.findall(r'class="mid sm on3?"', svg)) == 256
+    rows = re.findall(r'class="mid sm on3?">([a-z]+)<', svg)
+    assert "".join(rows) == "abcdefgh" * 32
+    assert len(re.findall(r"M[\d.]+ [\d.]+h[\d.]+v18.5h-[\d.]+z", svg)) == 256
     assert "node 31: stage 3, replica 7, tensor ranks a to h (global ranks 248 to 255)" in svg
     assert svg.count('class="rep"') == 8
 
