@@ -21,3 +21,4 @@ class Settings(BaseSettings):
     allowed_hosts: list[str] = []
     secure_cookies: bool = False  # also on whenever a request comes by https
     reload_lessons: bool = True  # pick up changed lessons while running
+    preview: Path | None = None  # a file or folder of lessons to show to its writer, at /preview

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from html import escape
 
-from app.services.questions import Number, Question, in_one_line, options_list
+from app.services.questions import Question, in_one_line, number_words, options_list
 
 COLUMNS = ("GUID", "Front", "Back", "Tags")
 _GUID_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -66,22 +66,8 @@ def _answer(question: Question) -> str:
     if question.choices:
         right = [f"<b>{escape(c.letter)})</b> {c.html}" for c in question.choices if c.right]
         return f"<p>{'<br>'.join(right)}</p>"
-    if question.order:
-        return f"<p><b>{', '.join(escape(choice.letter) for choice in question.order)}</b></p>"
-    if question.number is not None:
-        return f"<p><b>{escape(number_text(question.number))} {escape(question.unit)}</b></p>"
-    if question.named:
-        rows = [
-            f"{escape(name)}: <b>{escape(number_text(number))} {escape(question.unit)}</b>"
-            for name, number in question.named
-        ]
-        return f"<p>{'<br>'.join(rows)}</p>"
-    return ""
-
-
-def number_text(number: Number) -> str:
-    """The value to four digits; a range when the key is one."""
-    return f"{number.value:.4g}"
+    words = number_words(question)
+    return f"<p><b>{escape(words)}</b></p>" if words else ""
 
 
 def _tags(question: Question) -> list[str]:

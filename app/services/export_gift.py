@@ -79,7 +79,7 @@ def _mark(choice: Choice, num_right: int, num_choices: int) -> str:
 
 
 def _number(number: Number, percent: int) -> str:
-    return f"=%{percent}%{number.low!r}..{number.high!r}{_feedback(number.feedback_html)}"
+    return f"=%{percent}%{number.low:.12g}..{number.high:.12g}{_feedback(number.feedback_html)}"
 
 
 def _feedback(html: str) -> str:

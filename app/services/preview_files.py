@@ -7,10 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.curriculum.blocks import Lesson, Problem
+from app.curriculum.course import Course
 from app.curriculum.engine import Engine
 from app.curriculum.library import LibraryStore
 from app.curriculum.links import Context
 from app.curriculum.parser import parse
+from app.curriculum.rules import check_course, check_lesson
+from app.curriculum.rules_engine import check_with_engine
+from app.services.course_problems import CourseProblems, tidy
 from app.services.previewing import Counts, counted
 
 _PRIVATE = {"NOTES.md", "learning-records"}
@@ -48,6 +52,7 @@ class PreviewFiles:
         self.only = path
         self.closing = asyncio.Event()
         self._store = LibraryStore(self.root, engine=engine, interval_s=0)
+        self._problems = CourseProblems(engine)
 
     @property
     def watched(self) -> Path:
@@ -72,17 +77,11 @@ class PreviewFiles:
         """Every file that is previewed, with how many problems it has."""
         found = []
         for path in self._paths():
-            reading = self.read(path.relative_to(self.root).as_posix())
-            if reading is not None:
-                title = reading.lesson.title
-                number = reading.lesson.number
-                found.append(
-                    FileEntry(
-                        path=path.relative_to(self.root).as_posix(),
-                        title=f"{number}. {title}" if number else title,
-                        counts=counted(reading.problems),
-                    )
-                )
+            relative = path.relative_to(self.root).as_posix()
+            if reading := self.read(relative):
+                lesson = reading.lesson
+                title = f"{lesson.number}. {lesson.title}" if lesson.number else lesson.title
+                found.append(FileEntry(path=relative, title=title, counts=counted(reading.problems)))
         return found
 
     def read(self, relative: str) -> Reading | None:
@@ -91,11 +90,15 @@ class PreviewFiles:
         if path is None:
             return None
         text = path.read_bytes().decode("utf-8", "replace")
-        lesson = self._in_course(path)
-        if lesson is None:
+        course = self._course_of(path)
+        shown = f"{self.root.name}/{relative}"
+        page = next((one for one in course.pages if one.path == shown), None) if course else None
+        if course is None or page is None:
             return self._alone(path, text)
-        live = f"/courses/{lesson.course}/lessons/{lesson.slug}" if path.parent.name == "lessons" else ""
-        return Reading(lesson=lesson, problems=lesson.problems, text=text, live_url=live)
+        around = [one for one in check_course(course) if one.path == shown]
+        live = f"/courses/{page.course}/lessons/{page.slug}" if page.slug in course.lessons else ""
+        problems = tidy([*self._problems.of_page(page), *around])
+        return Reading(lesson=page, problems=problems, text=text, live_url=live)
 
     def _paths(self) -> Iterator[Path]:
         if self.only.is_file():
@@ -106,32 +109,40 @@ class PreviewFiles:
             if path.is_file() and not any(part in _PRIVATE or part.startswith(".") for part in parts):
                 yield path
 
-    def _in_course(self, path: Path) -> Lesson | None:
+    def _course_of(self, path: Path) -> Course | None:
         parts = path.relative_to(self.root).parts
-        course = self._store.current().courses.get(parts[0]) if len(parts) > 1 else None
-        if course is None:
-            return None
-        shown = f"{self.root.name}/{path.relative_to(self.root).as_posix()}"
-        return next((page for page in course.pages if page.path == shown), None)
+        return self._store.current().courses.get(parts[0]) if len(parts) > 1 else None
 
     def _alone(self, path: Path, text: str) -> Reading:
         """A file that belongs to no course: its links are judged by the files around it."""
-        context = Context(engine=self.engine, exists=lambda written: (path.parent / written).exists())
         lesson = parse(
             text,
             course=path.parent.name or "preview",
             slug=path.stem,
             path=path.relative_to(self.root).as_posix(),
             folder="lessons",
-            context=context,
+            context=Context(engine=self.engine, exists=lambda written: (path.parent / written).exists()),
         )
-        return Reading(lesson=lesson, problems=lesson.problems, text=text)
+        return Reading(lesson=lesson, problems=problems_alone(lesson, self.engine), text=text)
+
+
+def problems_alone(lesson: Lesson, engine: Engine) -> tuple[Problem, ...]:
+    """The problems of a lesson without a course around it."""
+    own = check_lesson(lesson) if lesson.type == "lesson" else []
+    return tidy([*lesson.problems, *own, *check_with_engine(lesson, engine)])
 
 
 def lessons_root(path: Path) -> Path:
     """The folder of courses that a file, a course or such a folder belongs to; else the path's own folder."""
     folder = path if path.is_dir() else path.parent
-    for candidate in (folder, folder.parent):
-        if (candidate / "README.md").is_file() or (candidate / "lessons").is_dir():
-            return candidate.parent
-    return folder
+    if any(_is_course(one) for one in folder.iterdir() if one.is_dir()):
+        return folder
+    return next((one.parent for one in (folder, folder.parent) if _is_course(one)), folder)
+
+
+def _is_course(folder: Path) -> bool:
+    """A README beside lessons/; a repository whose lessons/ holds courses is none itself."""
+    lessons = folder / "lessons"
+    if not (folder / "README.md").is_file() or not lessons.is_dir():
+        return False
+    return not any((one / "lessons").is_dir() for one in lessons.iterdir() if one.is_dir())
