@@ -12,6 +12,7 @@ from app.curriculum.grading import Met, grade
 
 # The page puts the verdict first in its own words.
 _LEADS = ("Not yet: ", "Not yet. ", "Not yet, ", "Not met: ", "Right, ", "Right.", "Not yet.")
+MAX_DIGITS = 15  # more is beyond every field's bounds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,9 +27,24 @@ class Feedback:
     requirements: tuple[Met, ...] = ()
 
 
+def numbers_of(typed: Mapping[str, Any]) -> dict[str, Any]:
+    """Values as typed into controls, with those that are numbers as numbers."""
+    return {name: _number(value) for name, value in typed.items()}
+
+
+def _number(value: Any) -> Any:
+    text = value.strip() if isinstance(value, str) else ""
+    if text.isascii() and text.isdecimal() and len(text) <= MAX_DIGITS:
+        return int(text)
+    return value
+
+
 def feedback_on(item: Item, answer: Mapping[str, Any], seed: int, engine: Engine) -> Feedback:
     """Grade an answer in the shape that the page stores; `item` as the lesson holds it, not a variant."""
-    verdict = grade(item, answer, seed, engine)
+    given = answer
+    if isinstance(answer.get("layout"), Mapping):
+        given = {**answer, "layout": numbers_of(answer["layout"])}
+    verdict = grade(item, given, seed, engine)
     return Feedback(
         verdict=verdict.word,
         html=_html(verdict.message, verdict.feedback_html),

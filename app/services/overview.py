@@ -110,7 +110,7 @@ def overview(house: House, token: str | None) -> Overview:
             marks = progress.marks(session, learner_id)
             sent = reports.count(session, learner_id)
     touched = _Touched(summaries, marks)
-    courses = tuple(_course(course, touched) for course in house.library().courses.values())
+    courses = tuple(_course(course, touched) for course in in_order(house.library().courses.values()))
     known = [lesson for course in courses for lesson in course.written if lesson.last_at is not None]
     return Overview(
         courses=courses,
@@ -118,6 +118,17 @@ def overview(house: House, token: str | None) -> Overview:
         reports=sent,
         last=max(known, key=lambda lesson: lesson.last_at or datetime.min, default=None),
     )
+
+
+def in_order(courses: Iterable[Course]) -> list[Course]:
+    """By `order` in the front matter of a course's README; else the longer course first."""
+
+    def place(course: Course) -> tuple[float, int, str]:
+        order = course.readme.front_matter.get("order") if course.readme else None
+        number = float(order) if isinstance(order, int | float) else float("inf")
+        return number, -len(course.entries), course.topic
+
+    return sorted(courses, key=place)
 
 
 @dataclass(slots=True)

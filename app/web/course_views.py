@@ -55,7 +55,7 @@ class CourseLine:
     lessons: Sequence[LessonLine]  # written and touched, for the table of progress
     next: LessonLine | None
     action: str
-    gone: int
+    gone_words: str  # of answered items that have left the course; empty when there are none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,7 +209,9 @@ def course_line(standing: CourseStanding, here: LessonStanding | None, now: date
         lessons=[_line(lesson, course.title, here, now) for lesson in written],
         next=_line(following, course.title, here, now) if following else None,
         action=_action(following) if following else "",
-        gone=standing.gone,
+        gone_words=f"{counted(standing.gone, 'item')} that {'has' if standing.gone == 1 else 'have'}"
+        if standing.gone
+        else "",
     )
 
 

@@ -7,10 +7,11 @@ from urllib.parse import quote
 
 from markupsafe import Markup, escape
 
-from app.curriculum.blocks import Item, ItemKind, Option
+from app.curriculum.blocks import Fold, Item, ItemKind, Option
 from app.curriculum.grading import expected_form
 from app.services.feedback import Feedback
 from app.services.item_state import ItemState, check_is_open, is_self_scored
+from app.web.requirements import unmet_in_words
 
 CONFIDENCES = (("guess", "Guess"), ("think", "I think so"), ("sure", "Sure"))
 SCORES = (("had_it", "Had it"), ("partly", "Partly"), ("not_yet", "Not yet"))
@@ -118,6 +119,7 @@ class ItemView:
     next_hint: int = 0
     check_open: bool = False
     check_label: str = "Check"
+    folds: Sequence[Fold] = ()  # of a rubric only after it was scored: they hold the points
     ask_score: bool = False
     score: str = ""
     scores: Sequence[tuple[str, str]] = SCORES
@@ -198,6 +200,7 @@ def item_view(item: Item, state: ItemState, context: ItemContext) -> ItemView:
         next_hint=_next_hint(item, state),
         check_open=opened,
         check_label="What the calculator says" if item.kind is ItemKind.PREDICT else "Check",
+        folds=() if item.rubric and state.answer is not None and state.score is None else item.checks,
         ask_score=opened and not graded and not item.rubric and state.answer is not None,
         score=state.score.verdict if state.score else "",
         points=_points(item, state) if state.answer is not None else (),
@@ -226,7 +229,9 @@ def _verdict_aloud(item: Item, state: ItemState, feedback: Feedback | None) -> s
     if feedback is None or state.answer is None:
         return "Your answer is kept."
     reasons = [feedback.html]
-    if not feedback.html:
+    if feedback.requirements and not feedback.html.startswith("Not a legal"):
+        reasons = [str(escape(unmet_in_words(feedback.requirements)))]
+    elif not feedback.html:
         chosen = _letters(state.answer.answer)
         reasons = [option.feedback_html for option in item.options if option.letter in chosen]
     lead = _leads(item).get(feedback.verdict, "")
@@ -315,6 +320,10 @@ def _tell(item: Item, state: ItemState, context: ItemContext, shape: str) -> Tel
         tone = "good" if feedback.verdict == "right" else "warn"
     if shape == "options" and feedback.verdict != "right" and not item.multiple:
         return None  # the reason stands on the option that was chosen
+    if shape == "puzzle" and feedback.text.startswith("Not met"):
+        return Tell(
+            tone=tone, lead=leads[feedback.verdict], html=str(escape(unmet_in_words(feedback.requirements)))
+        )
     you = state.answer.answer.get("value")
     html = f"You wrote {escape(str(you))}. {feedback.html}" if you and shape == "fields" else feedback.html
     return Tell(tone=tone, lead=leads.get(feedback.verdict, ""), html=html)

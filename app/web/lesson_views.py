@@ -105,6 +105,7 @@ class Contents:
     entries: Sequence[TocEntry]
     time_words: str
     count_words: str
+    note: str = ""
     swapped: bool = False
 
 
@@ -189,6 +190,7 @@ def _contents(sections: Sequence[Section], visit: Visit, *, swapped: bool = Fals
         entries=_toc(sections, visit),
         time_words=_time_words(lesson, answered),
         count_words=f"{answered} of {len(lesson.items)} items answered" if lesson.items else "",
+        note="Dotted numbers are worked out by the calculator each time." if lesson.numbers else "",
         swapped=swapped,
     )
 
@@ -233,7 +235,6 @@ def _sections(
                     level=max(2, block.level),
                     title=block.text,
                     title_html=block.html,
-                    kicker="From memory. Nothing here is graded." if block.text == WARM_UP else "",
                 )
             )
             continue
@@ -249,6 +250,8 @@ def _sections(
             _add_rep(here, rep_view(lesson, block, visit))
     kept = [section for section in sections if section.groups or section.title]
     for section, following in pairwise(kept):
+        if section.title == WARM_UP and section.groups and section.groups[0].kind == "item":
+            section.kicker = "From memory. Nothing here is graded."
         section.small = not section.groups and section.level == 2 and following.level == 3
     return kept
 

@@ -10,11 +10,13 @@ from app.curriculum.blocks import Item, Widget
 from app.curriculum.engine import Engine, EngineError
 from app.curriculum.grading import Met, puzzle_inputs, requirements
 from app.curriculum.grading_puzzle import flat, is_locked
+from app.services.feedback import numbers_of
 from app.services.inputs import InputProblems, parse_inputs
 from app.web import numbers
-from app.web.controls import DOUBLE, HALVE, LABELS, path_of, query_name, stepped
+from app.web.controls import DOUBLE, HALVE, path_of, query_name, stepped
 from app.web.dependencies import Form
 from app.web.lesson_views import css_id
+from app.web.requirements import in_words, value_in_words
 from app.web.values import address, in_effect
 from app.web.verdict import Verdict
 from app.web.widgets import Requirement, WidgetView, by_path, widget_view
@@ -31,7 +33,7 @@ def lesson_widget(widget: Widget, tried: Form | None, url: str, engine: Engine) 
     view = _view(
         engine,
         verb,
-        flat(widget.preset) | typed,
+        flat(widget.preset) | numbers_of(typed),
         typed,
         show=widget.show or ("memory",),
         controls=controls,
@@ -50,7 +52,7 @@ def puzzle_widget(
     typed = {path: str(layout[name]) for path in controls if (name := query_name(path)) in layout}
     if tried is not None:
         typed = _typed(tried, controls)
-    inputs = puzzle_inputs(item, typed)
+    inputs = puzzle_inputs(item, numbers_of(typed))
     return _view(
         engine,
         item.verb,
@@ -80,57 +82,9 @@ def _wants(item: Item, inputs: Mapping[str, Any], engine: Engine) -> tuple[Requi
         found = requirements(item, inputs, engine)
     except EngineError:
         found = tuple(Met(text=text, met=False) for text in item.require)
-    return tuple(Requirement(text=in_words(one.text), met=one.met, value=_value(one.value)) for one in found)
-
-
-_PUZZLE_NAMES = {
-    "layout.tensor_parallel": "tensor width",
-    "layout.pipeline_parallel": "pipeline depth",
-    "layout.data_parallel": "replicas",
-    "time.bubble_fraction": "bubble",
-    "kv_capacity_tokens": "tokens of cache",
-}
-_RELATIONS = {
-    "<=": "at most",
-    ">=": "at least",
-    "<": "below",
-    ">": "above",
-    "==": "exactly",
-    "!=": "other than",
-}
-
-
-def in_words(requirement: str) -> str:
-    """A requirement as a person says it: "bubble at most 10 %", "every stage fits"."""
-    parts = requirement.split(maxsplit=2)
-    if len(parts) != 3 or parts[1] not in _RELATIONS:
-        return requirement
-    name, relation, wanted = parts
-    if name.rpartition(".")[2] == "fits" and (relation, wanted) == ("==", "yes"):
-        return "every stage fits"
-    path = path_of(name) or name
-    said = (
-        _PUZZLE_NAMES.get(path) or LABELS.get(path, "").lower() or name.rpartition(".")[2].replace("_", " ")
+    return tuple(
+        Requirement(text=in_words(one.text), met=one.met, value=value_in_words(one.value)) for one in found
     )
-    if name.endswith("_fraction"):
-        said, wanted = said.removesuffix(" fraction"), _percent(wanted)
-    elif wanted.isdecimal():
-        wanted = f"{int(wanted):,}"
-    return f"{said} {_RELATIONS[relation]} {wanted}"
-
-
-def _percent(text: str) -> str:
-    try:
-        return f"{100 * float(text):.3g} %"
-    except ValueError:
-        return text
-
-
-def _value(shown: str) -> str:
-    """Of "0.03 (3.0 %)" the percentage; whole numbers with separators."""
-    if shown.endswith("%)"):
-        return shown.partition("(")[2].rstrip(")")
-    return f"{int(shown):,}" if shown.isdecimal() and len(shown) < 16 else shown
 
 
 def _typed(form: Form | None, controls: Iterable[str]) -> dict[str, str]:

@@ -237,7 +237,10 @@ A weak answer says that it is big.
 <!-- item
 id: puzzle
 kind: calculator
-preset: {model: gpt3-175b, gpu: a100-80gb, num_nodes: 16, tensor_parallel: 8, pipeline_parallel: 2, data_parallel: 8, micro_batch_size: 1, global_batch_size: 128, recompute: full, sequence_parallel: true, zero_stage: 0}
+preset:
+  {model: gpt3-175b, gpu: a100-80gb, num_nodes: 16, tensor_parallel: 8, pipeline_parallel: 2,
+   data_parallel: 8, micro_batch_size: 1, global_batch_size: 128, recompute: full,
+   sequence_parallel: true, zero_stage: 0}
 locked: [model, cluster, recompute, sequence_parallel, zero_stage]
 require:
   - fits == yes
@@ -296,10 +299,8 @@ Anything.
 LESSON_URL = "/courses/small/lessons/0002-every-kind"
 
 
-@pytest.fixture(scope="session")
-def course_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """lessons/ with the small course in it."""
-    lessons = tmp_path_factory.mktemp("lessons")
+def course_files(lessons: Path) -> None:
+    """Write the small course below this folder."""
     course = lessons / "small"
     (course / "lessons").mkdir(parents=True)
     (course / "images").mkdir()
@@ -310,6 +311,13 @@ def course_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (course / "NOTES.md").write_text("# Private\n\nnever shown")
     (course / "lessons" / "0002-every-kind.md").write_text(LESSON)
     (course / "lessons" / "0004-the-last-one.md").write_text(LAST)
+
+
+@pytest.fixture(scope="session")
+def course_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """lessons/ with the small course in it."""
+    lessons = tmp_path_factory.mktemp("lessons")
+    course_files(lessons)
     return lessons
 
 
