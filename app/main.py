@@ -19,6 +19,7 @@ from app.storage.database import Database
 from app.web import (
     api,
     api_docs,
+    balance,
     calculator,
     courses,
     errors,
@@ -61,7 +62,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     errors.install(app)
     app.add_exception_handler(BodyError, body_error)
-    for room in (api, api_docs, calculator, styleguide, schedule):
+    for room in (api, api_docs, calculator, styleguide, schedule, balance):
         app.include_router(room.router)
     for room in (home, courses, lessons, items, progress, reports, teach):
         app.include_router(room.router)

@@ -10,7 +10,7 @@ FIELDS = (
         kind="integers",
         required=True,
         help="in the model's order: a list of {name, forward_s, backward_s, memory_bytes}, or a line per "
-        "piece as in: block 1, 0.010, 0.020, 1.5e9; only forward_s is needed",
+        "piece as in: block 1, 0.010, 0.020, 1.5e9; only forward_s is needed; block ×24, 1.0 is 24 lines",
     ),
     Field(path="num_stages", kind="integer", minimum=1, maximum=128, required=True, help="pipeline stages"),
     Field(

@@ -9,6 +9,7 @@ from app.services.balance_fields import MOST_BYTES, MOST_PIECES, MOST_SECONDS
 from app.services.input_values import InputProblem, did_you_mean, number_of, shown
 
 PIECE_KEYS = ("name", "forward_s", "backward_s", "memory_bytes")
+REPEATED = re.compile(r"\s*([^,;\t]*?[^,;\t\s])\s*[×*]\s*(\d{1,9})\s*([,;\t].*)$")
 MOST = {"forward_s": MOST_SECONDS, "backward_s": MOST_SECONDS, "memory_bytes": MOST_BYTES}
 
 
@@ -40,7 +41,7 @@ def ends_of(names: Sequence[str]) -> tuple[int, int]:
 def read_pieces(raw: object, problems: list[InputProblem]) -> tuple[Piece, ...]:
     """All pieces, or none and what is wrong with each."""
     if isinstance(raw, str):
-        raw = [line for line in raw.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+        raw = [piece for line in raw.splitlines() for piece in _lines(line)]
     if not isinstance(raw, list | tuple) or not raw:
         message = (
             f"{shown(raw) if raw else 'Nothing'} to balance. Write a list of pieces with their forward_s."
@@ -91,6 +92,17 @@ def _piece(at: int, raw: object, problems: list[InputProblem]) -> Piece | None:
             values[key] = float(value)
     name = str(raw.get("name") or f"piece {at + 1}")[:100]
     return Piece(name=name, **values) if len(problems) == before else None
+
+
+def _lines(line: str) -> list[str]:
+    """One line per piece: none for a comment, several for `block ×24, 1.0`, numbered from 1."""
+    if not line.strip() or line.lstrip().startswith("#"):
+        return []
+    times = REPEATED.match(line)
+    if times is None:
+        return [line]
+    name, count, rest = times[1], int(times[2]), times[3]
+    return [f"{name} {k + 1}{rest}" for k in range(min(count, MOST_PIECES + 1))]
 
 
 def _from_line(line: str) -> dict[str, str]:

@@ -11,6 +11,7 @@ from app.services.schedule_inputs import ScheduleInputs, parse_schedule
 from app.services.scheduling import Played, play_schedule
 from app.web import numbers
 from app.web.charts.figure import Cell, Figure, Table
+from app.web.charts.seconds import told_s
 from app.web.charts.timeline import KINDS, NAMES, name, timeline_figure
 from app.web.controls import Control
 from app.web.schedule_form import LABELS, address, controls
@@ -65,14 +66,6 @@ class ScheduleView:
     events: Table | None = None
     num_events: int = 0
     malformed: bool = False
-
-
-def told_s(seconds: float) -> str:
-    """Seconds as seconds, however long: units of work are often written as whole seconds."""
-    if seconds < 1:
-        return numbers.seconds(seconds)
-    told = numbers.significant(seconds, 4)
-    return f"{numbers.count(round(seconds, 9)) if seconds == round(seconds) else told}{numbers.NBSP}s"
 
 
 def view_of(raw: Mapping[str, str]) -> ScheduleView:

@@ -69,6 +69,12 @@ def test_forward_and_backward_add_up_and_lines_are_read():
     }  # fmt: skip
 
 
+def test_a_line_may_stand_for_many():
+    text = "embedding, 0.1\nblock ×24, 1.0\nhead, 2.4"
+    assert balance_pieces(TOY | {"pieces": text}) == balance_pieces(TOY)
+    assert fields(balance_pieces(TOY | {"pieces": "block × 999999999, 1"})) == ["pieces"]
+
+
 def test_memory_limits_are_kept_or_explained():
     pieces = [{"forward_s": 1, "memory_bytes": held} for held in (9, 1, 1, 1)]
     kept = balance_pieces({"pieces": pieces, "num_stages": 2, "memory_limit_bytes": 9})
