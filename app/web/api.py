@@ -12,6 +12,7 @@ from app.services.balance import balance_pieces
 from app.services.estimation import estimate
 from app.services.inputs import InputProblems
 from app.services.scheduling import schedule
+from app.services.serving import serve
 from app.web.api_body import JsonBody, problems_response, strict
 from app.web.api_schema import (
     balance_schema,
@@ -19,6 +20,7 @@ from app.web.api_schema import (
     operation,
     published_fields,
     schedule_schema,
+    serve_schema,
 )
 
 router = APIRouter(prefix="/api/v1", tags=["calculator"])
@@ -41,6 +43,17 @@ def answered(result: Mapping[str, Any] | InputProblems) -> JSONResponse:
 def post_estimate(body: JsonBody) -> JSONResponse:
     """Bytes, seconds, FLOP, bytes per second, fractions 0..1. A layout that does not fit is a result."""
     return answered(estimate(body))
+
+
+@router.post(
+    "/serve",
+    summary="What a group of devices can hold and do when it serves a model",
+    response_class=JSONResponse,
+    openapi_extra=operation(serve_schema(), "Weights, room for the cache, requests at once, bounds."),
+)
+def post_serve(body: JsonBody) -> JSONResponse:
+    """The weakest device decides. One request of full length must fit, or the server does not start."""
+    return answered(serve(body))
 
 
 @router.post(
@@ -105,7 +118,7 @@ def get_catalog() -> dict[str, Any]:
     }
 
 
-@router.get("/fields", summary="Every input of an estimate with its bounds")
+@router.get("/fields", summary="Every input with its bounds")
 def get_fields() -> dict[str, Any]:
     """Beyond these bounds an input is refused."""
     return {"fields": published_fields()}

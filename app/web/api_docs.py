@@ -12,13 +12,14 @@ from app.services.balance import balance_pieces
 from app.services.estimation import estimate
 from app.services.inputs import InputProblems
 from app.services.scheduling import schedule
+from app.services.serving import serve
 from app.web.api_body import BodyError, parse, strict
 from app.web.rendering import render
 
 router = APIRouter(include_in_schema=False)
 PAGE = "pages/api_docs.html"
 MOST_LETTERS = 20_000
-TRIED = {"estimate": estimate, "schedule": schedule, "balance": balance_pieces}
+TRIED = {"estimate": estimate, "serve": serve, "schedule": schedule, "balance": balance_pieces}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

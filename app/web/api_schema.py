@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from app.calculator.fields import FIELDS, SECTIONS, Field
+from app.calculator.fields import BY_PATH, VERB_SECTIONS, Field
 from app.catalog import load_catalog
 from app.services.balance_fields import FIELDS as BALANCE_FIELDS
 from app.services.balance_fields import MOST_PIECES
@@ -20,6 +20,12 @@ ESTIMATE_EXAMPLE: dict[str, Any] = {
         "recompute": "full",
     },
     "training": {"global_batch_size": 1536, "seq_length": 2048},
+}
+SERVE_EXAMPLE: dict[str, Any] = {
+    "model": "llama3-70b",
+    "cluster": {"gpu": "h100-80gb", "num_nodes": 1},
+    "layout": {"tensor_parallel": 8},
+    "serving": {"max_model_len": 8192, "concurrency": 32},
 }
 SCHEDULE_EXAMPLE: dict[str, Any] = {
     "schedule": "1f1b",
@@ -114,26 +120,37 @@ def _object(fields: Iterable[tuple[str, Field]]) -> dict[str, Any]:
 
 def estimate_schema() -> dict[str, Any]:
     """The body of `POST /api/v1/estimate`."""
-    sections = {
-        name: _object((field.key, field) for field in FIELDS if field.section == name) for name in SECTIONS
-    }
-    ids = {"type": "string", "enum": list(load_catalog().models), "description": "a catalog id"}
-    shape = sections["model"]
-    shape["properties"] = {
-        "id": {**ids, "description": "start from this catalog model"},
-        **shape["properties"],
-    }
-    micro = sections["layout"]["properties"]["micro_batch_size"]
-    sections["training"]["properties"]["micro_batch_size"] = {
+    schema = _question("estimate", ESTIMATE_EXAMPLE)
+    micro = schema["properties"]["layout"]["properties"]["micro_batch_size"]
+    schema["properties"]["training"]["properties"]["micro_batch_size"] = {
         **micro,
         "description": "as layout.micro_batch_size",
     }
+    return schema
+
+
+def serve_schema() -> dict[str, Any]:
+    """The body of `POST /api/v1/serve`."""
+    return _question("serve", SERVE_EXAMPLE)
+
+
+def _question(verb: str, example: dict[str, Any]) -> dict[str, Any]:
+    """A verb whose body is a model, a cluster, a layout and one section more."""
+    fields = BY_PATH.values()
+    sections = {
+        name: _object((field.key, field) for field in fields if field.section == name)
+        for name in VERB_SECTIONS[verb]
+    }
+    ids = {"type": "string", "enum": list(load_catalog().models), "description": "a catalog id"}
+    shape = sections["model"]
+    start = {**ids, "description": "start from this catalog model"}
+    shape["properties"] = {"id": start, **shape["properties"]}
     return {
         "type": "object",
         "required": ["model"],
         "additionalProperties": False,
         "properties": {**sections, "model": {"anyOf": [ids, shape]}},
-        "examples": [ESTIMATE_EXAMPLE],
+        "examples": [example],
     }
 
 
@@ -197,7 +214,7 @@ def operation(schema: dict[str, Any], answer: str) -> dict[str, Any]:
 
 
 def published_fields() -> list[dict[str, Any]]:
-    """Every input of an estimate with its bounds, as `GET /api/v1/fields` lists them."""
+    """Every input of an estimate or of serving with its bounds, as `GET /api/v1/fields` lists them."""
     return [
         {
             "path": field.path,
@@ -210,5 +227,5 @@ def published_fields() -> list[dict[str, Any]]:
             "choices": list(field.choices),
             "required": field.required,
         }
-        for field in FIELDS
+        for field in BY_PATH.values()
     ]

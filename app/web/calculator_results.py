@@ -100,27 +100,52 @@ def working_of(entry: Mapping[str, Any]) -> Working:
         key=str(entry["key"]),
         title=title_of(str(entry["key"])),
         result=_short(value, unit),
-        formula=str(entry.get("formula") or ""),
-        substituted=str(entry.get("substituted") or ""),
+        formula=typeset(str(entry.get("formula") or "")),
+        substituted=typeset(str(entry.get("substituted") or "")),
         value=_in_full(value, unit),
         source=str(entry.get("source") or ""),
     )
 
 
+def typeset(formula: str) -> str:
+    """Signs as in print; the working itself keeps the ones that a program reads."""
+    return formula.replace(" * ", " · ").replace(" / ", " ÷ ").replace(" - ", f" {numbers.MINUS} ")
+
+
+_TITLES = {
+    "mfu": "MFU",
+    "hfu": "HFU",
+    "tokens_per_s": "Tokens per second",
+    "tokens_per_s_per_gpu": "Tokens per second and GPU",
+    "model_tflops_per_gpu": "Model TFLOP/s of a GPU",
+    "hardware_tflops_per_gpu": "Hardware TFLOP/s of a GPU",
+    "model_flop_per_step": "Model FLOP",
+    "hardware_flop_per_step": "Hardware FLOP",
+    "in_flight_micro_batches": "Micro-batches in flight",
+    "num_micro_batches": "Micro-batches",
+    "per_device_max": "Parameters of the fullest device",
+    "mean_idle_fraction": "Mean idle share of a device",
+}
+_PARAMETERS = {"total": "Parameters", "active": "Parameters that a token meets"}
+
+
 def title_of(key: str) -> str:
-    """ "memory.stages.0.activations_bytes" → "activations of stage 0"."""
-    parts = key.split(".")
-    name = parts[-1]
+    """ "memory.stages.0.activations_bytes" → "Activations"; the heading above names the stage."""
+    section, _, rest = key.partition(".")
+    name = rest.rpartition(".")[2] or section
+    if name in _TITLES:
+        return _TITLES[name]
+    if section == "parameters" and name in _PARAMETERS:
+        return _PARAMETERS[name]
     for suffix in ("_bytes_per_step", "_bytes", "_s", "_fraction", "_per_step"):
         if name.endswith(suffix) and len(name) > len(suffix):
             name = name.removesuffix(suffix)
             break
     words = name.replace("_", " ")
-    if len(parts) >= 4 and parts[1] == "stages":
-        return f"{words} of stage {parts[2]}"
-    if parts[0] == "communication" and len(parts) > 2:
-        return f"{parts[1].replace('_', ' ')}: {words}"
-    return words
+    if section == "communication" and "." in rest:
+        axis = rest.partition(".")[0].replace("_parallel", "")
+        return f"{axis.capitalize()}: {words}"
+    return words[:1].upper() + words[1:]
 
 
 def _short(value: Any, unit: str) -> str:
@@ -134,7 +159,10 @@ def _short(value: Any, unit: str) -> str:
         return numbers.percent(value)
     if unit == "FLOP":
         return numbers.flop(value)
-    return f"{numbers.significant(value)} {unit}".strip()
+    told = numbers.parameters(value) if unit == "parameters" else numbers.significant(value)
+    if float(value).is_integer() and abs(value) < 1e6:
+        told = numbers.count(value)
+    return f"{told} {unit}".strip()
 
 
 def _in_full(value: Any, unit: str) -> str:

@@ -38,35 +38,36 @@ class Verdict:
 
 
 def verdict(answer: Mapping[str, Any], *, brief: bool = False) -> Verdict:
-    """What the answer of an estimate says; `brief` leaves out what a widget shows beside it."""
+    """What the answer of estimate or serve says; `brief` leaves out what a widget shows beside it."""
     if not answer.get("legal", True):
         return _illegal(answer["violations"], brief)
     memory = answer.get("memory")
     if not memory or not memory.get("stages"):
         return Verdict(state="fits", lead="Legal.", rest="")
-    why = _sentence(str((answer.get("binding") or {}).get("because") or ""))
+    return _serving(answer, memory) if "limit_bytes" in memory else _training(answer, memory, brief)
+
+
+def _training(answer: Mapping[str, Any], memory: Mapping[str, Any], brief: bool) -> Verdict:
     peak, limit = float(memory["peak_bytes"]), float(memory["usable_bytes"])
+    if memory["fits"] == "yes":
+        return _fits(answer, peak, limit, brief)
     stages: Sequence[Mapping[str, Any]] = memory["stages"]
     fullest = max(stages, key=lambda stage: float(stage["total_bytes"]))
-    stage = f"stage{numbers.NBSP}{fullest['stage']}"
-    if memory["fits"] != "yes":
-        why = _held(fullest)
-    if memory["fits"] == "no":
-        over = numbers.gib_number(peak - limit)
-        if brief:
-            rest = f"{stage} is over by {over}{numbers.NBSP}GiB."
-            return Verdict(state="over", lead="Does not fit:", rest=rest, why=why)
-        name, _ = largest_item(fullest)
-        rest = f"{name} {_puts(name)} {stage} at {_of(peak, limit)}, over by{numbers.NBSP}{over}."
-        return Verdict(state="over", lead="Does not fit:", rest=rest, why=why)
+    stage, why = f"stage{numbers.NBSP}{fullest['stage']}", _held(fullest)
     if memory["fits"] == "borderline":
         side = "over" if peak > limit else "under"
         rest = f"{stage} needs {_of(peak, limit)}, {numbers.gib(abs(peak - limit))} {side} the limit."
         return Verdict(state="borderline", lead="Borderline:", rest=rest, why=why)
-    return _fits(answer, peak, limit, why, brief)
+    over = numbers.gib_number(peak - limit)
+    name, _ = largest_item(fullest)
+    rest = f"{name} {_puts(name)} {stage} at {_of(peak, limit)}, over by{numbers.NBSP}{over}."
+    if brief:
+        rest = f"{stage} is over by {over}{numbers.NBSP}GiB."
+    return Verdict(state="over", lead="Does not fit:", rest=rest, why=why)
 
 
-def _fits(answer: Mapping[str, Any], peak: float, limit: float, why: str, brief: bool) -> Verdict:
+def _fits(answer: Mapping[str, Any], peak: float, limit: float, brief: bool) -> Verdict:
+    why = _sentence(str((answer.get("binding") or {}).get("because") or ""))
     spare = numbers.gib(limit - peak)
     step = (answer.get("time") or {}).get("step_s")
     if brief or step is None:
@@ -75,6 +76,19 @@ def _fits(answer: Mapping[str, Any], peak: float, limit: float, why: str, brief:
     resource = RESOURCES.get(str((answer.get("binding") or {}).get("resource")), "compute")
     rest = f"{spare} to spare. A step takes {numbers.seconds(step)}, and {resource} binds."
     return Verdict(state="fits", lead="Fits,", rest=rest, why=why)
+
+
+def _serving(answer: Mapping[str, Any], memory: Mapping[str, Any]) -> Verdict:
+    """Of the serve verb: one request of full length must fit beside the weights."""
+    peak, limit = float(memory["peak_bytes"]), float(memory["limit_bytes"])
+    tokens = numbers.count(answer.get("kv_capacity_tokens"))
+    if memory["fits"] == "no":
+        rest = f"one GPU needs {_of(peak, limit)}, over by {numbers.gib(peak - limit)}."
+        return Verdict(state="over", lead="Does not fit:", rest=rest)
+    if memory["fits"] == "borderline":
+        rest = f"one GPU needs {_of(peak, limit)}, and {tokens} tokens of cache remain."
+        return Verdict(state="borderline", lead="Borderline:", rest=rest)
+    return Verdict(state="fits", lead="Fits,", rest=f"with room for {tokens} tokens of cache.")
 
 
 def _illegal(violations: Sequence[Mapping[str, Any]], brief: bool) -> Verdict:

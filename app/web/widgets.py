@@ -9,6 +9,7 @@ from app.web.charts.cluster_map import cluster_map_figure
 from app.web.charts.cluster_places import AXES, ClusterMap
 from app.web.charts.figure import Figure
 from app.web.charts.memory import memory_figure
+from app.web.charts.serving_memory import serving_memory_figure
 from app.web.charts.step_time import step_time_figure
 from app.web.charts.traffic import TrafficRow, traffic_rows
 from app.web.controls import Control, control, path_of
@@ -79,7 +80,7 @@ def widget_view(
     open_url: str = "",
     catalog: Catalog | None = None,
 ) -> WidgetView:
-    """The view of an estimate's answer, or of the problems of its inputs (`{"problems": […]}`).
+    """The view of the answer of estimate or serve, or of the problems of its inputs (`{"problems": […]}`).
 
     `inputs` are values by path, as of `app.web.values.in_effect`, or by bare key. `action` answers a GET of
     the controls with the same widget. `typed` holds what stands in a control that could not be read.
@@ -165,7 +166,8 @@ def _parts(
     parts: dict[str, Any] = {}
     for name in wanted:
         if name == "memory" and answer.get("memory"):
-            figures.append(memory_figure(answer["memory"], id=f"{id}-mem", rows=WIDGET_ROWS))
+            drawn = serving_memory_figure if "limit_bytes" in answer["memory"] else memory_figure
+            figures.append(drawn(answer["memory"], id=f"{id}-mem", rows=WIDGET_ROWS))
         elif name == "time" and (answer.get("time") or {}).get("step_s"):
             figures.append(step_time_figure(answer["time"], id=f"{id}-step"))
         elif name == "cluster" and (cluster := map_of(values)):

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from app.calculator.fields import FIELDS
+from app.calculator.fields import BY_PATH, FIELDS
 from app.web.api_body import MOST_BYTES
-from app.web.api_schema import ESTIMATE_EXAMPLE, SCHEDULE_EXAMPLE
+from app.web.api_schema import ESTIMATE_EXAMPLE, SCHEDULE_EXAMPLE, SERVE_EXAMPLE
 
 JSON = {"Content-Type": "application/json"}
 
@@ -153,6 +153,16 @@ def test_flat_and_nested_questions_are_the_same(client: TestClient) -> None:
     assert client.post("/api/v1/estimate", json=flat).json() == nested
 
 
+def test_serving_says_what_fits_and_how_many(client: TestClient) -> None:
+    said = client.post("/api/v1/serve", json=SERVE_EXAMPLE).json()
+    assert said["legal"] is True
+    assert said["memory"]["fits"] == "yes"
+    assert said["max_concurrency"] >= 1
+    broken = client.post("/api/v1/serve", json={**SERVE_EXAMPLE, "layout": {"tensor_parallel": 3}}).json()
+    assert broken["legal"] is False
+    assert client.post("/api/v1/serve", json={**SERVE_EXAMPLE, "training": {}}).status_code == 422
+
+
 def test_schedules_are_played_out(client: TestClient) -> None:
     answer = client.post("/api/v1/schedule", json=SCHEDULE_EXAMPLE)
     assert answer.status_code == 200
@@ -175,7 +185,7 @@ def test_names_and_fields_are_published_with_bounds(client: TestClient) -> None:
     assert names["schedules.bubble_fraction"]["arguments"]
     assert names["schedules.bubble_fraction"]["source"]
     fields = {field["path"]: field for field in client.get("/api/v1/fields").json()["fields"]}
-    assert len(fields) == len(FIELDS)
+    assert set(fields) == set(BY_PATH)
     assert fields["layout.zero_stage"]["maximum"] == 3
 
 

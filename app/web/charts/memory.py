@@ -48,8 +48,8 @@ def memory_figure(memory: Mapping[str, Any], *, id: str = "mem", rows: int = ROW
         y += ROW
         before = int(stage["stage"])
     height = y + 26
-    marks[:0] = _axis(y, top)
-    marks += _capacity(bars, limit, top)
+    marks[:0] = axis_marks(y, top)
+    marks += capacity_marks(bars, limit, top)
     return Figure(
         id=id,
         svg=svg.fluid(id, height, _title(stages, limit), marks),
@@ -106,7 +106,8 @@ def _bar(stage: Mapping[str, Any], y: float, limit: float, top: float) -> list[M
     return marks
 
 
-def _axis(y: float, top: float) -> list[Markup]:
+def axis_marks(y: float, top: float) -> list[Markup]:
+    """A line with round values of GiB under bars whose full width is `top` bytes."""
     marks = [svg.line(0.0, y, Percent(100), y, "axis")]
     for tick in ticks(top / numbers.GIB, 6):
         at = Percent(tick * numbers.GIB / top * 100)
@@ -116,7 +117,8 @@ def _axis(y: float, top: float) -> list[Markup]:
     return marks
 
 
-def _capacity(bars: Sequence[float], limit: float, top: float) -> list[Markup]:
+def capacity_marks(bars: Sequence[float], limit: float, top: float) -> list[Markup]:
+    """The dashed line of what is usable, across each bar."""
     at = Percent(limit / top * 100)
     anchor = "end" if at > 60 else "mid" if at > 20 else ""
     marks = [svg.line(at, y + 19, at, y + 54, "cap") for y in bars]

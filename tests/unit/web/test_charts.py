@@ -13,6 +13,7 @@ from app.web.charts.cluster_places import AXES, ClusterMap, letter, stage_hue
 from app.web.charts.figure import shares_that_add_up, ticks
 from app.web.charts.histogram import histogram_figure
 from app.web.charts.memory import ITEMS, memory_figure, shown_stages
+from app.web.charts.serving_memory import serving_memory_figure
 from app.web.charts.step_time import step_time_figure
 from app.web.charts.traffic import traffic_rows
 from tests.unit.web.answers import estimate
@@ -172,3 +173,23 @@ def test_the_histogram_counts_every_run_once() -> None:
     assert ours[-1] == 2
     assert sum(int(row[2].text) for row in figure.table.rows) == 1
     assert figure.table.rows[0][0].text == "below −25 %"
+
+
+def serving(weights_gib: float) -> dict[str, object]:
+    """Two stages of a server on a device of 72 usable GiB."""
+    room = max(0.0, 72 - weights_gib - 2) * numbers.GIB
+    stage = {
+        "num_layers": 40, "weights_bytes": weights_gib * numbers.GIB, "overhead_bytes": 2.0 * numbers.GIB,
+        "kv_bytes_per_token": 1e5, "kv_budget_bytes": room, "kv_capacity_tokens": int(room / 1e5),
+    }  # fmt: skip
+    return {"limit_bytes": 72.0 * numbers.GIB, "stages": [{"stage": 0, **stage}, {"stage": 1, **stage}]}
+
+
+def test_a_server_shows_the_room_its_weights_leave() -> None:
+    figure = serving_memory_figure(serving(50.0))
+    assert "tokens of cache" in str(figure.svg)
+    assert "excess" not in str(figure.svg)
+    assert widths(str(figure.svg), "m-activations")[0] == pytest.approx(20 / 72 * 100, rel=0.02)
+    over = serving_memory_figure(serving(80.0))
+    assert "over by 10.0" in str(over.svg)
+    assert widths(str(over.svg), "m-activations") == []
