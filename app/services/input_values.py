@@ -112,6 +112,8 @@ def _number(spec: Field, raw: object) -> Any:
     return _refuse(spec, raw) if value is None or not _bounded(spec, value) else float(value)
 
 
+_MAX_ITEMS = 20_000  # of a list: stages times chunks stay far below
+_MAX_TEXT = 120_000
 _TRUE = {"true", "on", "yes", "1"}
 _FALSE = {"false", "off", "no", "0"}
 
@@ -138,8 +140,9 @@ def _choice(spec: Field, raw: object) -> Any:
 def _words(raw: object) -> list[object] | None:
     """A list, or text with commas (or slashes, or spaces) between its items."""
     if isinstance(raw, str):
-        return [word for word in re.split(r"[,\s/-]+", raw.strip()) if word][:5_000]
-    return list(raw) if isinstance(raw, list | tuple) and len(raw) <= 100_000 else None
+        text = raw if len(raw) <= _MAX_TEXT else ""
+        return [word for word in re.split(r"[,\s/]+", text.strip()) if word]
+    return list(raw) if isinstance(raw, list | tuple) and len(raw) <= _MAX_ITEMS else None
 
 
 def _integers(spec: Field, raw: object) -> Any:
