@@ -8,6 +8,7 @@ from app.catalog import Catalog
 from app.frameworks.megatron import write_flags
 from app.services.estimation import estimate_inputs
 from app.services.inputs import Inputs, parse_inputs
+from app.services.neighbours import Neighbour, neighbours
 from app.services.remedies import Remedy, remedies
 from app.web import numbers
 from app.web.calculator_form import Complaint, Fieldset, carried, fieldsets, fixes_of, values_for
@@ -77,6 +78,7 @@ def view_of(question: Question, catalog: Catalog, *, touched: str = "") -> Calcu
     notes = {"Model": f"{numbers.parameters(total)} parameters"} if total else {}
     sets = fieldsets(values, complaints, catalog, touched=touched, notes=notes)
     helpful = remedies(inputs) if (answer.get("memory") or {}).get("fits") in ("no", "borderline") else []
+    near = [] if answer.get("legal") else neighbours(inputs)
     flags, beyond = write_flags(inputs.model, inputs.training, inputs.layout)
     said = verdict(answer)
     return CalculatorView(
@@ -87,7 +89,10 @@ def view_of(question: Question, catalog: Catalog, *, touched: str = "") -> Calcu
         of_gpu=str(values["cluster.gpu"]),
         url=address(values, catalog),
         complaints=complaints,
-        remedies=tuple(_remedy(remedy, values, catalog) for remedy in helpful),
+        remedies=(
+            *(_remedy(remedy, values, catalog) for remedy in helpful),
+            *(_neighbour(one, values, catalog) for one in near),
+        ),
         readouts=readouts(answer, values),
         results=results_of(answer, inputs, values, stage=question.stage) if answer.get("legal") else None,
         flags=tuple(flags),
@@ -169,6 +174,28 @@ def _remedy(remedy: Remedy, values: Mapping[str, Any], catalog: Catalog) -> Reme
         spare=spare if remedy.headroom_bytes >= 0 else f"over by {spare}",
         step=numbers.seconds(remedy.step_s),
         borderline=remedy.fits != "yes",
+    )
+
+
+def _neighbour(one: Neighbour, values: Mapping[str, Any], catalog: Catalog) -> RemedyView:
+    layout, before = one.layout, values["training.global_batch_size"]
+    changes = {
+        "layout.tensor_parallel": layout.tensor_parallel,
+        "layout.pipeline_parallel": layout.pipeline_parallel,
+        "layout.data_parallel": layout.data_parallel,
+        "layout.layers_per_stage": layout.layers_per_stage,
+        "training.global_batch_size": one.global_batch_size,
+    }
+    batch = f", a batch of {one.global_batch_size:,}" if one.global_batch_size != before else ""
+    sizes = f"{layout.tensor_parallel} · {layout.pipeline_parallel} · {layout.data_parallel}"
+    spare = numbers.gib(abs(one.headroom_bytes))
+    return RemedyView(
+        says=f"tensor · pipeline · data = {sizes}{batch}",
+        url=address({**values, **changes}, catalog),
+        peak=numbers.gib(one.peak_bytes),
+        spare=spare if one.headroom_bytes >= 0 else f"over by {spare}",
+        step=numbers.seconds(one.step_s),
+        borderline=one.fits == "borderline",
     )
 
 

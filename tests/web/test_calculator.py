@@ -162,6 +162,16 @@ def test_an_illegal_layout_lists_every_rule_with_links_that_mend_it(client: Test
     assert "Memory by stage" not in page.text
 
 
+def test_an_illegal_layout_is_shown_legal_ones_nearby(client: TestClient) -> None:
+    for url in (ILLEGAL, ILLEGAL + "&global_batch_size=1000", ILLEGAL + "&layers_per_stage=1,2,3"):
+        page = client.get(url).text
+        near = page[page.index("Legal layouts near this one") :]
+        links = re.findall(r'<th scope="row"><a href="([^"]*)"', near)
+        assert links, url
+        for link in links:
+            assert not heading(client.get(link.replace("&amp;", "&")).text).startswith("Not a legal"), link
+
+
 def test_what_cannot_be_read_stays_in_its_field_with_the_reason(client: TestClient) -> None:
     page = client.get("/calculator?model=gpt3-175b&num_nodes=32&tensor_parallel=<b>8&seq_length=-1")
     assert page.status_code == 422
