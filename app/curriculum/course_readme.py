@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from urllib.parse import unquote
 
 from markdown_it.token import Token
 
@@ -147,7 +148,7 @@ class _Reader:
             (
                 m
                 for p in pieces
-                if p.type == "link_open" and (m := _LESSON_LINK.fullmatch(str(p.attrGet("href"))))
+                if p.type == "link_open" and (m := _LESSON_LINK.fullmatch(unquote(str(p.attrGet("href")))))
             ),
             None,
         )

@@ -38,6 +38,16 @@ class FileEntry:
     title: str
     counts: Counts
 
+    @property
+    def folder(self) -> str:
+        """The course, or where else the file lies."""
+        return self.path.partition("/")[0] if "/" in self.path else "."
+
+    @property
+    def name(self) -> str:
+        """The path within the course."""
+        return self.path.partition("/")[2] or self.path
+
 
 class PreviewFiles:
     """A Markdown file, a course or a folder of courses, read again whenever it changed.

@@ -6,6 +6,7 @@ from typing import Any
 
 from app.curriculum.blocks import Block, Heading, Item, Lesson, Problem, Prose, Rep, Severity, Widget
 from app.services.prose_pieces import pieces
+from app.services.questions import Question, number_words
 
 KINDS = {Heading: "heading", Item: "item", Prose: "prose", Rep: "rep", Widget: "widget"}
 
@@ -92,9 +93,14 @@ def _cut(blocks: Sequence[Block], lines: set[int], source: Sequence[str]) -> lis
     return result
 
 
-def key_facts(item: Item) -> tuple[Fact, ...]:
-    """What the item is graded by, as written."""
+def key_facts(question: Question) -> tuple[Fact, ...]:
+    """What the item is graded by: the key for these numbers, then everything as it is written."""
+    item = question.item
     facts = [Fact(term="id", value=item.id)]
+    if question.values:
+        facts.append(Fact(term="numbers now", value=question.values))
+    if words := number_words(question):
+        facts.append(Fact(term="key now", value=words))
     if not item.graded:
         facts.append(Fact(term="graded", value="no; the learner reports"))
     written: Mapping[str, Any] = {

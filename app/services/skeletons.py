@@ -94,7 +94,7 @@ def new_lesson(lessons_dir: Path, course: str, title: str, *, minutes: int = DEF
         return Outcome(problems=("a course holds lessons 1 to 9999; this would be the next",))
     if taken or target.exists():
         return Outcome(problems=(f"lesson {number} exists already: {', '.join(taken)}; nothing was changed",))
-    words = _words(title, number=number, slug=slug_of(title, longest=30) or "item", minutes=minutes)
+    words = _words(title, number=number, minutes=minutes)
     words["prerequisites"] = _link_to_lesson_before(folder, number)
     words["warm_up"] = _text("warm-up.md", words) if number > 1 else ""
     outcome = _write({target: _text("lesson.md", words)})
@@ -113,7 +113,7 @@ def new_lesson(lessons_dir: Path, course: str, title: str, *, minutes: int = DEF
 
 def slug_of(text: str, *, longest: int = LONGEST_SLUG) -> str:
     """Lower case, hyphens between words; Latin letters lose their accents, other scripts stay."""
-    folded = unicodedata.normalize("NFKD", text.casefold())
+    folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
     plain = unicodedata.normalize("NFC", "".join(c for c in folded if not _is_latin_accent(c)))
     words = re.findall(r"[^\W_]+", plain)
     slug = ""
@@ -165,13 +165,12 @@ def _text(name: str, words: Mapping[str, str]) -> str:
     return Template((TEXTS / name).read_text(encoding="utf-8")).substitute(words)
 
 
-def _words(title: str, *, number: int = 0, slug: str = "", minutes: int = 0) -> dict[str, str]:
+def _words(title: str, *, number: int = 0, minutes: int = 0) -> dict[str, str]:
     numbered = f"{number}. {title}" if number else title
     return {
         "title_yaml": json.dumps(numbered, ensure_ascii=False),
         "title_markdown": _SPECIAL.sub(r"\\\1", title),
         "number": str(number),
-        "slug": slug,
         "minutes": str(minutes),
     }
 

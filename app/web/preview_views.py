@@ -9,6 +9,7 @@ from app.curriculum.engine import Engine
 from app.curriculum.generate import variant
 from app.services.item_state import ItemState
 from app.services.previewing import Counts, Fact, counted, key_facts, placed
+from app.services.questions import question
 from app.web.item_views import ItemContext, ItemView, item_view
 from app.web.puzzles import lesson_widget, puzzle_widget
 
@@ -67,7 +68,9 @@ def preview_view(
                 block=block,
                 item=_item(block, engine, keys=keys, seed=seed) if isinstance(block, Item) else None,
                 widget=lesson_widget(block, None, "", engine) if isinstance(block, Widget) else None,
-                facts=key_facts(block) if keys and isinstance(block, Item) else (),
+                facts=key_facts(question(lesson, block, engine, seed))
+                if keys and isinstance(block, Item)
+                else (),
             )
         )
     return PreviewView(

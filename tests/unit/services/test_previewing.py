@@ -5,10 +5,12 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.curriculum.blocks import Item, Lesson, Problem, Prose, Severity
+from app.curriculum.blocks import Lesson, Problem, Prose, Severity
 from app.curriculum.parser import parse
 from app.services.previewing import Counts, Placed, counted, key_facts, placed
 from app.services.prose_pieces import top_elements
+from app.services.questions import question
+from tests.unit.services.no_engine import NoEngine
 
 TEXT = """# Lesson 1. A
 
@@ -154,18 +156,21 @@ def test_key_facts_name_what_grades_the_item() -> None:
 <!-- item
 id: gb
 kind: numeric
-answer: 112
+answer: 16*p
 unit: GB
 tolerance: 2%
 wrong: [{value: 14, say: "Weights only.", misconception: weights-only}]
 vary: {p: [7, 13]}
 -->
 """
-    [item] = read(text).items
-    assert isinstance(item, Item)
-    facts = {fact.term: fact.value for fact in key_facts(item)}
+    lesson = read(text)
+    facts = {
+        fact.term: fact.value for fact in key_facts(question(lesson, lesson.items[0], NoEngine(), seed=1))
+    }
+    assert facts["numbers now"] == "p = 13"
+    assert facts["key now"] == "208 GB"
     assert facts["id"] == "gb"
-    assert (facts["answer"], facts["unit"], facts["tolerance"]) == ("112", "GB", "2%")
+    assert (facts["answer"], facts["unit"], facts["tolerance"]) == ("16*p", "GB", "2%")
     assert facts["wrong: 14"] == "Weights only. (weights-only)"
     assert facts["vary"] == "p: [7, 13]"
     assert "require" not in facts

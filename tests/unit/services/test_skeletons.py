@@ -1,11 +1,15 @@
 """New courses and lessons: named well, listed in the table, never written over anything."""
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.curriculum.library import load_library
+from app.services.authoring import check_library_course
+from app.services.engine import CalculatorEngine
 from app.services.skeletons import LONGEST_SLUG, new_course, new_lesson, slug_of
 
 
@@ -213,3 +217,60 @@ def test_titles_with_markup_stay_words(lessons: Path, course: Path) -> None:
     text = (course / "lessons" / "0001-why-list-t-not-x-y-a-b.md").read_text()
     assert r'title: "1. Why \"List<T>\" | *not* `[x](y)`: a_b"' in text
     assert r'# Lesson 1. Why "List\<T\>" \| \*not\* \`\[x\](y)\`: a\_b' in text
+
+
+ODD_TITLES = [
+    "Plain Words",
+    'Why "List<T>" | *not* `[x](y)`: a_b & c',
+    "分布式训练 入门",
+    "Cost: 50 % of #1, \\ {x} $HOME ~tilde~ ^ <b>",
+    "--- yes: no #",
+    "'quoted' !tag @at %percent",
+    "true",
+    "x" * 120,
+    "Å/Ω — “π” …",
+    "1 GB is not 1 GiB",
+    "<!-- comment -->",
+    "](evil) ![img](x)",
+    "& &amp; &#35;",
+    "* star",
+    "> quote",
+    "http://example.org/x",
+]
+
+
+def test_what_is_written_lints_clean(lessons: Path) -> None:
+    """Not one problem, not even a note: in the course and in all its lessons."""
+    assert new_course(lessons, "storage", title=ODD_TITLES[1]).problems == ()
+    for title in ODD_TITLES:
+        assert new_lesson(lessons, "storage", title).problems == ()
+    engine = CalculatorEngine()
+    course = load_library(lessons, engine=engine).courses["storage"]
+    problems = check_library_course(course, engine)
+    assert [(one.path, one.line, one.code, one.message) for one in problems] == []
+    assert course.title == ODD_TITLES[1]
+    assert [(lesson.number, lesson.title) for lesson in course.lessons.values()] == list(
+        enumerate(ODD_TITLES, 1)
+    )
+    for lesson in course.lessons.values():
+        assert [item.kind for item in lesson.items if item.section == "Practice"] == [
+            "mcq",
+            "numeric",
+            "calculator",
+        ]
+        assert all(item.graded for item in lesson.items if item.section == "Practice")
+
+
+@given(st.text(st.characters(exclude_categories=("Cc", "Cs", "Co", "Cn")), min_size=1, max_size=60))
+@settings(max_examples=60, deadline=None)
+def test_any_title_comes_back_as_it_was_given(title: str) -> None:
+    with TemporaryDirectory() as folder:
+        root = Path(folder)
+        new_course(root, "c")
+        outcome = new_lesson(root, "c", title)
+        if outcome.problems:
+            return
+        course = load_library(root).courses["c"]
+        assert [one.message for one in course.problems if one.severity == "error"] == []
+        [lesson] = course.lessons.values()
+        assert (lesson.number, lesson.title) == (1, " ".join(title.split()))
