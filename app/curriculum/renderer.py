@@ -131,13 +131,18 @@ class Renderer(RendererHTML):
         return f'<{tokens[idx].tag} id="{escape(anchor)}">' if anchor else f"<{tokens[idx].tag}>"
 
     def table_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        return '<div class="scroll" tabindex="0" role="region" aria-label="Table"><table>\n'
+        label = escape(_heads(tokens, idx))
+        return f'<div class="scroll" tabindex="0" role="region" aria-label="{label}"><table>\n'
 
     def table_close(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         return "</table></div>\n"
 
     def th_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        return _cell(tokens[idx])
+        # A head without words is no head: screen readers would announce nothing.
+        return _cell(tokens[idx]) if tokens[idx + 1].content.strip() else "<td>"
+
+    def th_close(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        return "</th>\n" if tokens[idx - 1].content.strip() else "</td>\n"
 
     def td_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         return _cell(tokens[idx])
@@ -148,6 +153,17 @@ class Renderer(RendererHTML):
 
     def fold_close(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         return "</details>\n"
+
+
+def _heads(tokens: Sequence[Token], idx: int) -> str:
+    """What the table is called for screen readers: its column heads."""
+    heads = []
+    for at in range(idx + 1, len(tokens)):
+        if tokens[at].type == "thead_close":
+            break
+        if tokens[at].type == "th_open" and (words := collapse(tokens[at + 1].content)):
+            heads.append(words)
+    return f"Table: {', '.join(heads)}"[:200] if heads else "Table"
 
 
 def _cell(token: Token) -> str:
