@@ -214,6 +214,8 @@ def _timeline(given: BalanceInputs, answer: Mapping[str, Any]) -> tuple[Figure |
     """1F1B with these stages, played out where it is small enough to draw here."""
     forward_s = [float(f"{stage['forward_s']:.6g}") for stage in answer["stages"]]
     backward_s = [float(f"{stage['backward_s']:.6g}") for stage in answer["stages"]]
+    if not any(backward_s):  # seconds both ways in one number: a third of them is forward
+        forward_s, backward_s = [f / 3 for f in forward_s], [f * 2 / 3 for f in forward_s]
     cells = 2 * given.num_stages * given.num_micro_batches
     if given.virtual_pipeline_stages > 1 or given.num_stages < 2 or cells > 20_000:
         return None, ""

@@ -15,7 +15,7 @@ PAGE = "pages/schedule.html"
 def schedule_page(request: Request) -> Response:
     """The page. A ÷2 or ×2 pressed without JavaScript is answered with the address of the new state."""
     question = read_question(request.query_params.multi_items())
-    view = view_of(question.raw)
+    view = view_of(question.raw, question.at)
     fragment = wants_fragment(request)
     if question.pressed and not fragment:
         return RedirectResponse(view.url, status_code=303)

@@ -23,7 +23,7 @@ LABELS = {
     "in_flight_limit": ("text", "Most in flight", "micro-batches a stage may hold; empty: no limit"),
 }
 NAMES = (*LABELS, "order")
-KNOWN = {*NAMES, "do"}
+KNOWN = {*NAMES, "do", "at"}
 MOST_NAMES, MOST_LETTERS = 100, 20_000
 
 
@@ -33,24 +33,26 @@ class Question:
 
     raw: dict[str, str]
     pressed: bool = False
+    at: str = ""  # the moment one has stepped to
 
 
 def read_question(pairs: Iterable[tuple[str, str]]) -> Question:
     """The question of a query string, defaults filled in; of a name given twice the last counts."""
     given = {name: value[:MOST_LETTERS].strip() for name, value in list(pairs)[:MOST_NAMES] if name in KNOWN}
     action, _, name = given.pop("do", "").partition(":")
+    at = given.pop("at", "")
     raw = START | {name: value for name, value in given.items() if value}
     value = number_of(raw.get(name))
     pressed = action in (HALVE, DOUBLE) and name in START and value is not None
     if pressed and BY_NAME[name].kind == "integer":
         raw[name] = str(stepped(value, action, BY_NAME[name]))
-    return Question(raw=raw, pressed=pressed)
+    return Question(raw=raw, pressed=pressed, at="" if pressed else at)
 
 
 def address(raw: Mapping[str, str], **changes: object) -> str:
     """The page's address for this question, changed; an empty change takes the field out."""
     changed = {**raw, **{name: str(value) for name, value in changes.items()}}
-    kept = [(name, changed[name]) for name in NAMES if changed.get(name)]
+    kept = [(name, changed[name]) for name in (*NAMES, "at") if changed.get(name)]
     return f"{PATH}?{urlencode(kept)}"
 
 

@@ -12,9 +12,11 @@ from app.services.scheduling import Played, play_schedule
 from app.web import numbers
 from app.web.charts.figure import Cell, Figure, Table
 from app.web.charts.seconds import told_s
-from app.web.charts.timeline import KINDS, NAMES, name, timeline_figure
+from app.web.charts.timeline import KINDS, timeline_figure
+from app.web.charts.timeline_words import NAMES, name
 from app.web.controls import Control
 from app.web.schedule_form import LABELS, address, controls
+from app.web.schedule_steps import Steps, steps_of
 
 EVENTS_SHOWN = 300
 
@@ -62,14 +64,15 @@ class ScheduleView:
     readouts: tuple[Readout, ...] = ()
     figure: Figure | None = None
     quiet: str = ""
+    steps: Steps | None = None
     comparison: Table | None = None
     events: Table | None = None
     num_events: int = 0
     malformed: bool = False
 
 
-def view_of(raw: Mapping[str, str]) -> ScheduleView:
-    """The page for a question: malformed, illegal or played."""
+def view_of(raw: Mapping[str, str], at: str = "") -> ScheduleView:
+    """The page for a question: malformed, illegal or played; `at` is the moment one has stepped to."""
     inputs = parse_schedule(raw)
     if isinstance(inputs, InputProblems):
         return _malformed(raw, inputs.problems)
@@ -77,9 +80,10 @@ def view_of(raw: Mapping[str, str]) -> ScheduleView:
     if played.simulation is None:
         return _illegal(raw, played)
     run = played.simulation
-    figure = timeline_figure(played)
+    steps = steps_of(raw, played, at)
+    figure = timeline_figure(played, at_s=steps.at_s if steps else None)
     return ScheduleView(
-        url=address(raw),
+        url=address(raw, at=steps.index if steps and steps.at_s is not None else ""),
         verdict=_verdict(played),
         why=_why(played),
         controls=controls(raw, (), {}),
@@ -89,6 +93,7 @@ def view_of(raw: Mapping[str, str]) -> ScheduleView:
         readouts=_readouts(played),
         figure=figure,
         quiet=f"{name(played)}, {inputs.num_stages} stages, {inputs.num_micro_batches} micro-batches",
+        steps=steps,
         comparison=_comparison(compare(inputs)),
         events=_events(played),
         num_events=len(run.events),
@@ -260,8 +265,8 @@ def _events(played: Played) -> Table:
             Cell(text=f"stage {event.stage}"),
             Cell(text=KINDS[event.kind][3]),
             Cell(text=str(event.micro_batch + 1)),
-            Cell(text=numbers.significant(event.start_s, 4), exact=numbers.exact(event.start_s, "s")),
-            Cell(text=numbers.significant(event.end_s, 4), exact=numbers.exact(event.end_s, "s")),
+            Cell(text=f"{event.start_s:,.6g}", exact=numbers.exact(event.start_s, "s")),
+            Cell(text=f"{event.end_s:,.6g}", exact=numbers.exact(event.end_s, "s")),
         ]
         if chunks > 1:
             cells.insert(3, Cell(text=str(event.chunk + 1)))

@@ -155,3 +155,29 @@ def test_large_pipelines_are_drawn_in_part_and_compared_not_at_all(client):
     assert "… ×" in answer.text
     assert "under every schedule" not in answer.text
     assert "returns all 32,768" in text_of(answer)
+
+
+def test_stepping_through(client):
+    answer = client.get(f"{PAGE}?num_stages=2&num_micro_batches=2")
+    (begin,) = {unescape(u) for u in re.findall(r'href="([^"]*at=0)"', answer.text)}
+    url, told = begin, []
+    for _ in range(20):
+        page = client.get(url)
+        told.append(re.search(r"Moment (\d+) of (\d+), at (.*?): ([^<]*)\.", page.text).groups())
+        after = re.search(r'id="step-after" href="([^"]*)"', page.text)
+        if after is None:
+            break
+        url = unescape(after[1])
+    assert [moment for moment, *_ in told] == [str(k) for k in range(1, 8)]
+    assert told[-1][3] == "all is done"
+    assert told[2][3] == "1 of 2 stages idle"
+    assert 'class="ln-p"' in client.get(begin).text
+
+
+@pytest.mark.parametrize("at", ["999999999999999999", "-1", "x", "²", "1.5"])
+def test_odd_moments_are_no_error(client, at):
+    assert client.get(PAGE, params={"at": at}).status_code == 200
+
+
+def test_long_pipelines_are_not_stepped_through(client):
+    assert "Step by step" not in client.get(f"{PAGE}?num_stages=16&num_micro_batches=64").text

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from app.calculator.layout import Schedule
 from app.calculator.schedules_simulation import Event, Simulation
 from app.services.scheduling import Played
 from app.web import numbers
 from app.web.charts import svg
-from app.web.charts.figure import Cell, Figure, KeyEntry, Table, ticks
+from app.web.charts.figure import Figure, KeyEntry, ticks
 from app.web.charts.step_time import time_unit
 from app.web.charts.timeline_cut import Cut, Window, cut
+from app.web.charts.timeline_words import caption, name, stage_table
 
 LEFT, LEFT_COMPACT, RIGHT, TOP = 100.0, 122.0, 858.0, 4.0
 TALL_ROWS = 10  # at most; more stages stand closer, with their name and holding on one line
@@ -20,12 +20,6 @@ DIGIT, PADDING = 6.4, 2.0  # px of a figure in a cell, and around it
 GAP = 1.0  # px of paper between cells
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
-NAMES = {
-    Schedule.GPIPE: "GPipe",
-    Schedule.ONE_F_ONE_B: "1F1B",
-    Schedule.INTERLEAVED: "Interleaved 1F1B",
-    Schedule.ZB_H1: "ZB-H1",
-}
 # Kind → fill, texture, ink of the number, word.
 KINDS = {
     "F": ("bar-f", "", "mid on-f", "forward"),
@@ -52,10 +46,10 @@ class _Place:
         return self.left + (inside - self.window.start_s) * self.px_per_s
 
 
-def timeline_figure(played: Played, *, id: str = "timeline") -> Figure:
+def timeline_figure(played: Played, *, id: str = "timeline", at_s: float | None = None) -> Figure:
     """The figure of a legal pipeline; long ones keep their first and last 2p micro-batches.
 
-    Micro-batches and chunks count from 1 in the drawing, stages from 0.
+    Micro-batches and chunks count from 1 in the drawing, stages from 0. `at_s` draws a line at that time.
     """
     run = played.simulation
     if run is None:
@@ -77,6 +71,8 @@ def timeline_figure(played: Played, *, id: str = "timeline") -> Figure:
     bottom = TOP + pitch * len(part.stages)
     marks += _axis(places, bottom, run.makespan_s)
     marks += _break(part, places, bottom)
+    if at_s is not None:
+        marks += [svg.path(f"M{place.x(at_s):.1f} 0V{bottom + 9:.1f}", "ln-p") for place in places[:1]]
     return Figure(
         id=id,
         svg=svg.scaled(id, RIGHT + 2, bottom + 40, _title(played, run), marks),
@@ -200,66 +196,9 @@ def _title(played: Played, run: Simulation) -> str:
     )
 
 
-def name(played: Played) -> str:
-    """What the order of work is called."""
-    if played.inputs.orders is not None:
-        return "Your order"
-    chunked = played.inputs.virtual_pipeline_stages > 1
-    return NAMES[Schedule.INTERLEAVED if chunked else played.inputs.schedule]
-
-
 def _key(run: Simulation) -> tuple[KeyEntry, ...]:
     kinds = {event.kind for event in run.events[: len(run.events) // len(run.busy_s)]}
     backward = "input gradient" if "W" in kinds else "backward"
     words = {"F": "forward", "B": backward, "W": "weight gradient"}
     drawn = [KeyEntry(label=words[k], css=KINDS[k][0], texture=KINDS[k][1]) for k in KINDS if k in kinds]
     return (*drawn, KeyEntry(label="idle", css="idle", texture=svg.HATCH))
-
-
-def caption(played: Played) -> Markup:
-    """The schedule's own fraction, by its formula, and how the played one differs from it."""
-    given, own = played.inputs, played.equal_stages()
-    if given.orders is not None:
-        return Markup("The order is the one you wrote.")
-    p, m, v = given.num_stages, given.num_micro_batches, given.virtual_pipeline_stages
-    told = numbers.percent(own["bubble_fraction"])
-    if given.schedule == Schedule.ZB_H1:
-        said = Markup("ZB-H1 fills the drain with weight gradients; of equal stages {} stays idle").format(
-            told
-        )
-    else:
-        many = Markup("<var>v</var>·<var>m</var>") if v > 1 else Markup("<var>m</var>")
-        said = Markup(
-            '(<var class="px">p</var> − 1) ÷ ({} + <var class="px">p</var> − 1) = {} ÷ {} = {}'
-        ).format(many, p - 1, v * m + p - 1, told)
-    run = played.simulation
-    if run is None or abs(run.bubble_fraction - own["bubble_fraction"]) < 5e-4:
-        said += "."
-    elif given.schedule == Schedule.ZB_H1:
-        said += "; uneven stages or transfers make the difference."
-    else:
-        said += " would be idle with equal stages and free transfers."
-    return said + (" A line along the top marks every second chunk." if v > 1 else "")
-
-
-def stage_table(run: Simulation) -> Table:
-    """Per stage: what it holds, works and waits, and when its first backward begins."""
-    first_backward = {e.stage: e.start_s for e in reversed(run.events) if e.kind == "B"}
-    rows = []
-    for stage, busy_s in enumerate(run.busy_s):
-        idle_s = max(0.0, run.makespan_s - busy_s)
-        rows.append(
-            (
-                Cell(text=f"stage {stage}"),
-                Cell(text=numbers.count(round(run.peak_in_flight[stage], 2))),
-                Cell(text=numbers.seconds(busy_s), exact=numbers.exact(busy_s, "s")),
-                Cell(text=numbers.seconds(idle_s), exact=numbers.exact(idle_s, "s")),
-                Cell(text=numbers.percent(idle_s / run.makespan_s)),
-                Cell(
-                    text=numbers.seconds(first_backward[stage]),
-                    exact=numbers.exact(first_backward[stage], "s"),
-                ),
-            )
-        )
-    head = ("Stage", "Holds at most", "Works", "Idle", "Idle share", "First backward at")
-    return Table(label="Pipeline, stage by stage", head=head, rows=tuple(rows), wide=True)

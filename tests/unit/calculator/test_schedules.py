@@ -7,6 +7,7 @@ import pytest
 
 from app.calculator.layout import Schedule
 from app.calculator.schedules import bubble_fraction, bubble_over_ideal, in_flight_micro_batches
+from app.calculator.schedules_moments import moments_s, stages_at
 from app.calculator.schedules_order import Cell, stage_orders
 from app.calculator.schedules_simulation import (
     Blocked,
@@ -171,3 +172,27 @@ def test_sixteen_stages_and_512_micro_batches_play_in_time(schedule, v, limit_s)
     played = simulate(schedule, 512, work)
     assert time.process_time() - begin < limit_s
     assert len(played.events) == 2 * 16 * 512 * v
+
+
+def test_one_moment_of_a_small_pipeline():
+    played = simulate(Schedule.ONE_F_ONE_B, 2, work_of_stages([1.0, 1.0], [2.0, 2.0], [0.0, 0.0]))
+    assert moments_s(played) == (0.0, 1.0, 2.0, 4.0, 5.0, 7.0, 9.0)
+    first, last = stages_at(played, 2.0)
+    assert (first.doing, first.next, first.held) == (None, Event(0, "B", 0, 0, 4.0, 6.0), 2.0)
+    assert (last.doing, last.held) == (Event(1, "B", 0, 0, 2.0, 4.0), 1.0)
+    end = stages_at(played, 9.0)
+    assert [(stage.doing, stage.next, stage.held) for stage in end] == [(None, None, 0.0)] * 2
+
+
+@pytest.mark.parametrize(
+    ("schedule", "v"),
+    [(Schedule.GPIPE, 1), (Schedule.ONE_F_ONE_B, 1), (Schedule.INTERLEAVED, 2), (Schedule.ZB_H1, 1)],
+)
+def test_what_is_held_at_its_worst_moment_is_the_peak(schedule, v):
+    work = work_of_stages([1.0] * 4, [1.0] * 4, [1.0] * 4, virtual_pipeline_stages=v)
+    played = simulate(schedule, 8, work)
+    held = [
+        [stage.held for stage in stages_at(played, at_s, virtual_pipeline_stages=v)]
+        for at_s in moments_s(played)
+    ]
+    assert tuple(map(max, zip(*held, strict=True))) == played.peak_in_flight
