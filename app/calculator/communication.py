@@ -73,7 +73,8 @@ def times(traffic: Traffic, count: Number) -> Traffic:
 def tensor_layer(work: Work, kind: LayerKind) -> tuple[Traffic, Traffic]:
     """(forward and backward, recomputed) tensor-parallel traffic of one layer and micro-batch.
 
-    An all-reduce of 2Th bytes after each block, in both passes (two blocks; three with cross-attention), and the forward ones again with full recompute. With sequence parallelism each is a reduce-scatter and an
+    An all-reduce of 2Th bytes after each block, in both passes (two blocks; three with cross-attention), and
+    the forward ones again with full recompute. With sequence parallelism each is a reduce-scatter and an
     all-gather, and the backward pass gathers the inputs once more, half of it behind the product beside it.
     Source: Shoeybi et al. 2019 §3; Korthikanti et al. 2022 §4.2.2.
     """
@@ -201,8 +202,8 @@ def tied_embedding_sync(work: Work) -> Traffic:
 def pipeline_micro_batch(work: Work) -> Traffic:
     """Sends of a middle stage for one micro-batch: v times forward and v times backward.
 
-    A rank sends its 1/t of the boundary's 2Th bytes and, without sequence parallelism, gathers the rest in
-    the node. Source: Narayanan et al. 2021, section 4.1 (scatter/gather); DeepSpeed (partitioned activations).
+    A rank sends its 1/t of the boundary's 2Th bytes and, without sequence parallelism, gathers the rest
+    inside its node. Source: Narayanan et al. 2021, section 4.1; DeepSpeed (partitioned activations).
     """
     boundary = 2 * work.micro_batch * work.head_seq_length / work.context * work.hidden_size
     neighbours = group(work, 2.0, work.pipeline_stride)

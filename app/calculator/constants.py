@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 from app.calculator.cluster import Cluster, Device, Link
+from app.calculator.collectives import Number
 from app.calculator.training import Training
 
 UNKNOWN = "unknown"
@@ -58,35 +59,39 @@ class Constants:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rates:
-    """The constants of one cluster and one software, looked up: plain numbers for the formulas."""
+    """The constants of one cluster and one software, looked up: numbers (or columns) for the formulas."""
 
-    gemm_fraction: float
-    gemm_fraction_16bit: float  # of the 16-bit peak: attention cores stay at 16 bit in fp8 training
-    flash_fraction: float
-    memory_fraction: float
-    unaligned_fraction: float
-    eager_factor: float
-    cpu_floor_s: float
-    intra_node_fraction: float
-    inter_node_fraction: float
-    exposed_tensor_fraction: float
-    overlap_cost: float
-    straggler_fraction: float
-    data_parallel_window: float
-    collective_latency_s: float
-    collective_rank_latency_s: float
-    collective_hop_latency_s: float
-    p2p_latency_s: float
-    step_fixed_s: float
-    logits_bytes: float
-    embedding_bytes: float
-    optimizer_bytes: float
-    unsharded_bytes: float
+    gemm_fraction: Number
+    gemm_fraction_16bit: Number  # of the 16-bit peak: attention cores stay at 16 bit in fp8 training
+    flash_fraction: Number
+    memory_fraction: Number
+    unaligned_fraction: Number
+    eager_factor: Number
+    cpu_floor_s: Number
+    intra_node_fraction: Number
+    inter_node_fraction: Number
+    exposed_tensor_fraction: Number
+    overlap_cost: Number
+    straggler_fraction: Number
+    data_parallel_window: Number
+    collective_latency_s: Number
+    collective_rank_latency_s: Number
+    collective_hop_latency_s: Number
+    p2p_latency_s: Number
+    step_fixed_s: Number
+    logits_bytes: Number
+    embedding_bytes: Number
+    optimizer_bytes: Number
+    unsharded_bytes: Number
 
 
 def flash_class(training: Training) -> str:
-    """Which flash kernel a software class calls: cuDNN's in Transformer Engine, else the general one."""
-    return "te" if training.kernels == "transformer-engine" else "flash"
+    """Which flash kernel a software class calls.
+
+    cuDNN's in Transformer Engine (`te`), FlashAttention-2 in compiled and fused code (`flash2`), the first
+    FlashAttention and its Triton port in eager code of its day (`flash`).
+    """
+    return {"transformer-engine": "te", "eager": "flash"}.get(training.kernels, "flash2")
 
 
 def key_of(name: str, constants: Constants, cluster: Cluster, training: Training) -> str:

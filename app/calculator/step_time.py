@@ -104,7 +104,8 @@ def step_time_of(work: Work) -> TimeColumns:
 
 
 def _layers_s(work: Work, cost: Costs, stage: Stage, part: str) -> Number:
-    one, other = getattr(cost.early, part), getattr(cost.late, part)
+    one: Number = getattr(cost.early, part)
+    other: Number = getattr(cost.late, part)
     return work.micro_batches * (stage.early * one + stage.late * other)
 
 
@@ -114,7 +115,8 @@ def _compute_s(work: Work, cost: Costs, stage: Stage) -> Number:
         cost.head_s[0] + cost.head_s[1]
     )
     accumulate = (dense + expert) * cost.accumulate_s_per_weight
-    return _layers_s(work, cost, stage, "compute_s") + work.micro_batches * (ends + accumulate)
+    layers: Number = _layers_s(work, cost, stage, "compute_s")
+    return layers + work.micro_batches * (ends + accumulate)
 
 
 def _sync_s(work: Work, sync: comm.Traffic, slowest_s: Number) -> Number:

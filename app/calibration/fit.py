@@ -35,7 +35,7 @@ def fit(
     transform: Transform | None = None,
     begin: Mapping[Key, float] | None = None,
 ) -> dict[Key, float]:
-    """Constants that fit the chosen runs best. Deterministic; a constant that no chosen run needs stays put."""
+    """Constants that fit the chosen runs best; one that no chosen run needs stays at its start."""
     mask = np.ones(len(sample), dtype=bool) if chosen is None else chosen
     weights = np.sqrt(_weights(sample, mask))
     start = np.array([p.start for p in parameters])
@@ -54,7 +54,9 @@ def fit(
         return np.concatenate([data, prior])
 
     x0 = np.clip(np.log(first / start), lower + 1e-9, upper - 1e-9)
-    found = least_squares(residuals, x0, bounds=(lower, upper), xtol=1e-5, ftol=1e-7, max_nfev=60, diff_step=1e-4)
+    found = least_squares(
+        residuals, x0, bounds=(lower, upper), xtol=1e-5, ftol=1e-7, max_nfev=60, diff_step=1e-4
+    )
     return dict(zip(keys, (start * np.exp(found.x)).tolist(), strict=True))
 
 
@@ -71,4 +73,4 @@ def _weights(sample: Sample, mask: npt.NDArray[np.bool_]) -> Column:
 
 def at_bound(parameter: Parameter, value: float) -> bool:
     """Whether a fitted value ended at a bound: then the data wanted more than the constant can mean."""
-    return min(abs(np.log(value / parameter.lower)), abs(np.log(value / parameter.upper))) < 1e-3
+    return bool(min(abs(np.log(value / parameter.lower)), abs(np.log(value / parameter.upper))) < 1e-3)

@@ -23,6 +23,7 @@ def held_out(
     parameters: Sequence[Parameter],
     constants: Constants,
     labels: Sequence[object],
+    *,
     transform: Transform | None = None,
     begin: dict[Key, float] | None = None,
 ) -> tuple[Column, list[dict[Key, float]]]:

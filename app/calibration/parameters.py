@@ -1,8 +1,10 @@
-"""What is fitted, from where it starts, and within which bounds: physics decides the bounds, not the fit."""
+"""What is fitted, from where it starts, and within which bounds: physics sets them, not the fit."""
+
+from collections.abc import Mapping
 
 from app.calculator.constants import Constants
 from app.calibration.fit import Parameter
-from app.calibration.sample import Sample
+from app.calibration.sample import Key, Sample
 
 # (table, key) → start, lower, upper. Starts are what a practitioner would guess before seeing these runs.
 _RANGES = {
@@ -26,12 +28,27 @@ _RANGES = {
     ("straggler_fraction", "all"): (0.010, 0.0005, 0.03),
 }
 
+_EIGHT_BIT = {
+    ("gemm_fraction", "h100/fp8"): (0.55, 0.20, 0.85),
+    ("gemm_fraction", "h100-500w/fp8"): (0.40, 0.20, 0.70),
+}
+_Ranges = Mapping[Key, tuple[float, float, float]]
+
 
 def parameters_for(sample: Sample, constants: Constants) -> list[Parameter]:
     """The parameters that some run of the sample needs. Raises KeyError for a constant the file lacks."""
+    return _used(_RANGES, sample, constants)
+
+
+def eight_bit_parameters(sample: Sample, constants: Constants) -> list[Parameter]:
+    """The same for runs whose matrix products are fp8."""
+    return _used(_EIGHT_BIT, sample, constants)
+
+
+def _used(ranges: _Ranges, sample: Sample, constants: Constants) -> list[Parameter]:
     used = sample.used()
     found = []
-    for (table, key), (start, lower, upper) in _RANGES.items():
+    for (table, key), (start, lower, upper) in ranges.items():
         if (table, key) in used:
             constants.find(table, key)
             found.append(Parameter(key=(table, key), start=start, lower=lower, upper=upper))

@@ -1,8 +1,9 @@
-"""The runs that constants are fitted to: predictions as a function of the constants, errors by source group."""
+"""The runs that constants are fitted to: predictions by constants, errors by source group."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 
@@ -37,6 +38,7 @@ class Sample:
     sources: tuple[str, ...]
     groups: tuple[str, ...]
     shapes: tuple[str, ...]  # source and model shape: what a fold keeps together
+    without: str = ""  # a part of the step left out of predictions, for an ablation
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -56,12 +58,14 @@ def sample_of(
     rows: Sequence[Row],
     catalog: Catalog,
     constants: Constants,
+    *,
     change: Callable[[Inputs], Inputs] = lambda inputs: inputs,
+    wanted: Callable[[Row], bool] = lambda row: bool(row.get("core")),
 ) -> Sample:
-    """Resolve runs; `change` may alter each question (an ablation of the model's shape)."""
+    """Resolve the wanted runs; `change` may alter each question (an ablation of the model's shape)."""
     kept, works, asked = [], [], []
     for row in rows:
-        if not row.get("core") or row["source"] in APART or reported_step_s(row) is None:
+        if not wanted(row) or row["source"] in APART or reported_step_s(row) is None:
             continue
         inputs = change(inputs_of(row, catalog))
         kept.append(row)
@@ -93,7 +97,7 @@ def predict_s(
     sample: Sample, values: Mapping[Key, float], constants: Constants, transform: Transform | None = None
 ) -> Column:
     """Predicted step times with some constants replaced."""
-    columns = {}
+    columns: dict[str, Any] = {}
     for name, keys in sample.keys.items():
         table = table_of(name)
         distinct = {
@@ -101,7 +105,8 @@ def predict_s(
         }
         columns[name] = np.array([distinct[key] for key in keys])
     work = replace(sample.work, rates=Rates(**columns))
-    return step_time_of(transform(work) if transform else work).step_s
+    time = step_time_of(transform(work) if transform else work)
+    return time.step_s - getattr(time, sample.without) if sample.without else time.step_s
 
 
 def group_errors(sample: Sample, predicted_s: Column, chosen: Column | None = None) -> dict[str, float]:

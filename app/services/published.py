@@ -177,7 +177,7 @@ def _layout(row: Row, model: Mapping[str, Any], hardware: Mapping[str, Any]) -> 
         "expert_parallel": row.get("ep") or 1,
         "virtual_pipeline_stages": chunks,
         "schedule": "interleaved" if chunks > 1 else "1f1b",
-        "micro_batch_size": row["micro_batch"],
+        "micro_batch_size": row.get("micro_batch") or 1,
         "sequence_parallel": bool(row.get("sequence_parallel")),
         "zero_stage": row.get("zero_stage") or 0,
         "recompute": recompute if recompute in ("none", "selective", "full") else "none",
