@@ -138,6 +138,15 @@ class Layouts:
         return replace(self, **changed)
 
     @property
+    def layers_by_stage(self) -> tuple[int, ...] | None:
+        """The stated split as one number per stage: chunks of a stage (c·p + stage) added up."""
+        split = self.layers_per_stage
+        stages = int(np.max(self.pipeline_parallel)) if len(self) else 0
+        if split is None or not stages or len(split) <= stages:
+            return split
+        return tuple(sum(split[stage::stages]) for stage in range(stages))
+
+    @property
     def world_size(self) -> Column:
         """Devices a layout needs: t·c·d·p."""
         return self.tensor_parallel * self.context_parallel * self.data_parallel * self.pipeline_parallel

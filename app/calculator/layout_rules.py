@@ -36,6 +36,17 @@ def _even_split(case: Case) -> bool:
     return case.layouts.layers_per_stage is None
 
 
+def _least_divisible(case: Case) -> Column:
+    """Of the stated stages, the layers of the first that its chunks do not divide; else of the first
+    stage.
+    """
+    chunks = case.layouts.virtual_pipeline_stages
+    chosen = np.full_like(chunks, float((case.layouts.layers_per_stage or (0,))[0]))
+    for count in reversed(case.layouts.layers_per_stage or ()):
+        chosen = np.where(modulo(float(count), chunks) != 0, float(count), chosen)
+    return chosen
+
+
 def _micro_batches(case: Case) -> Column:
     return case.layouts.num_micro_batches(case.training.global_batch_size)
 
@@ -139,9 +150,23 @@ DEPTH_RULES = (
         " one is needed for each",
         dividend=lambda case: float(len(case.layouts.layers_per_stage or ())),
         divisor=_chunks,
-        applies=lambda case: not _even_split(case),
+        applies=lambda case: (
+            not _even_split(case)
+            and (case.layouts.pipeline_parallel != len(case.layouts.layers_per_stage or ()))
+        ),
         relation="equals",
         rule_of="arithmetic",
+    ),
+    Rule(
+        code="stage_not_divisible_by_chunks",
+        field="layout.layers_per_stage",
+        message="{dividend} layers of a stage divided by {divisor} chunks leaves {remainder}",
+        dividend=_least_divisible,
+        divisor=lambda case: case.layouts.virtual_pipeline_stages,
+        applies=lambda case: (
+            not _even_split(case)
+            and (case.layouts.pipeline_parallel == len(case.layouts.layers_per_stage or ()))
+        ),
     ),
     Rule(
         code="layers_per_stage_sum",

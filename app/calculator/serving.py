@@ -30,6 +30,7 @@ class Serving:
     prompt_len: int = 1024
     output_len: int = 256
     concurrency: int = 1
+    expert_parallel: int = 1  # of the layout: devices that hold whole experts between them
 
 
 def weight_bytes(weight_format: str, quant_group_size: int = 0) -> float:
@@ -55,8 +56,10 @@ def split_layers(num_layers: int, stages: int) -> tuple[int, ...]:
 
 
 def _layer_weights_bytes(model: Model, layer: par.LayerParameters, t: int, serving: Serving) -> float:
+    """Experts are cut over the tensor group, or whole over `expert_parallel` devices."""
     per_weight = weight_bytes(serving.weight_format, serving.quant_group_size)
-    quantized = (layer.sharded + layer.experts) / t + layer.kv / min(t, model.num_kv_heads)
+    expert_ranks = serving.expert_parallel if serving.expert_parallel > 1 else t
+    quantized = layer.sharded / t + layer.experts / expert_ranks + layer.kv / min(t, model.num_kv_heads)
     return quantized * per_weight + layer.replicated * UNQUANTIZED_BYTES
 
 

@@ -16,7 +16,34 @@ SERVING_RULES = (
         relation="at_most",
         rule_of="arithmetic",
     ),
-    *(rule for rule in WIDTH_RULES if rule.code != "vocab_not_divisible"),
+    *(rule for rule in WIDTH_RULES if rule.code not in ("vocab_not_divisible", "expert_ffn_not_divisible")),
+    Rule(
+        code="vocab_not_divisible",
+        field="layout.tensor_parallel",
+        message="a vocabulary of {dividend} rows (padded to a multiple of 64) divided by {divisor} leaves"
+        " {remainder}",
+        dividend=lambda case: float(-(-case.model.vocab_size // 64) * 64),
+        divisor=lambda case: case.layouts.tensor_parallel,
+        rule_of="vllm",
+    ),
+    Rule(
+        code="expert_ffn_not_divisible",
+        field="layout.tensor_parallel",
+        message="an expert width of {dividend} divided by {divisor} leaves {remainder}",
+        dividend=lambda case: case.model.moe_ffn_hidden_size,
+        divisor=lambda case: case.layouts.tensor_parallel,
+        applies=lambda case: case.model.is_moe and (case.layouts.expert_parallel == 1),
+        rule_of="vllm",
+    ),
+    Rule(
+        code="experts_not_divisible",
+        field="layout.expert_parallel",
+        message="{dividend} experts divided by {divisor} groups leaves {remainder}",
+        dividend=lambda case: case.model.num_experts,
+        divisor=lambda case: case.layouts.expert_parallel,
+        applies=lambda case: case.model.is_moe,
+        rule_of="vllm",
+    ),
     Rule(
         code="more_stages_than_layers",
         field="layout.pipeline_parallel",
@@ -53,7 +80,21 @@ SERVING_RULES = (
         " {remainder}: a group of weights that share a scale cannot be cut",
         dividend=lambda case: case.model.ffn_hidden_size,
         divisor=lambda case: case.quant_group_size * case.layouts.tensor_parallel,
-        applies=lambda case: case.quant_group_size > 0,
+        applies=lambda case: (
+            case.quant_group_size > 0 and case.model.num_moe_layers < case.model.total_layers
+        ),
+        rule_of="vllm",
+    ),
+    Rule(
+        code="expert_quant_groups_not_divisible",
+        field="layout.tensor_parallel",
+        message="an expert width of {dividend} divided by group size · tensor parallel = {divisor} leaves"
+        " {remainder}; with expert parallelism experts stay whole",
+        dividend=lambda case: case.model.moe_ffn_hidden_size,
+        divisor=lambda case: case.quant_group_size * case.layouts.tensor_parallel,
+        applies=lambda case: (
+            case.quant_group_size > 0 and case.model.is_moe and (case.layouts.expert_parallel == 1)
+        ),
         rule_of="vllm",
     ),
 )

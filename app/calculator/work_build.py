@@ -120,7 +120,7 @@ def _layout(layouts: Layouts, global_batch_size: float, num_layers: float) -> di
 
 
 def _stage_layers(layouts: Layouts, num_layers: float) -> tuple[Number, Number, Number]:
-    stated = layouts.layers_per_stage
+    stated = layouts.layers_by_stage
     even = num_layers / layouts.pipeline_parallel
     if stated is None:
         return even, even, even

@@ -48,7 +48,7 @@ def build(values: Values, problems: Problems, catalog: Catalog, verb: str = "est
         training=_training(sections["training"], model, cluster, layout),
         layout=layout,
         model_id=sections["model"].get("id", ""),
-        serving=_serving(sections["serving"], model) if verb == "serve" else None,
+        serving=_serving(sections["serving"], model, layout) if verb == "serve" else None,
     )
 
 
@@ -214,7 +214,7 @@ def _training(given: Values, model: Model, cluster: Cluster, layout: Layout) -> 
     return Training(**values)
 
 
-def _serving(given: Values, model: Model) -> Serving:
+def _serving(given: Values, model: Model, layout: Layout) -> Serving:
     values = {f.key: f.default for f in SERVING_FIELDS if f.default is not None} | given
     values.setdefault("max_model_len", model.seq_length)
-    return Serving(**values)
+    return Serving(**values, expert_parallel=layout.expert_parallel)

@@ -2,6 +2,7 @@
 
 import math
 import time
+from urllib.parse import parse_qsl
 
 import pytest
 
@@ -306,8 +307,6 @@ ROUND_TRIPS = [
 
 @pytest.mark.parametrize("raw", ROUND_TRIPS)
 def test_written_back_and_read_again(raw):
-    from urllib.parse import parse_qsl
-
     first = read(raw)
     again = read(dict(parse_qsl(to_query(first, CATALOG))))
     assert values_of(again) == values_of(first)
