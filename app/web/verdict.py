@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.web import numbers
-from app.web.charts.memory import largest_item
+from app.web.charts.memory import largest_item, verb
 
 RESOURCES = {
     "memory": "memory",
@@ -60,7 +60,7 @@ def _training(answer: Mapping[str, Any], memory: Mapping[str, Any], brief: bool)
         return Verdict(state="borderline", lead="Borderline:", rest=rest, why=why)
     over = numbers.gib_number(peak - limit)
     name, _ = largest_item(fullest)
-    rest = f"{name} {_puts(name)} {stage} at {_of(peak, limit)}, over by{numbers.NBSP}{over}."
+    rest = f"{name} {verb('put', name)} {stage} at {_of(peak, limit)}, over by{numbers.NBSP}{over}."
     if brief:
         rest = f"{stage} is over by {over}{numbers.NBSP}GiB."
     return Verdict(state="over", lead="Does not fit:", rest=rest, why=why)
@@ -93,6 +93,8 @@ def _serving(answer: Mapping[str, Any], memory: Mapping[str, Any]) -> Verdict:
 
 def _illegal(violations: Sequence[Mapping[str, Any]], brief: bool) -> Verdict:
     first = violation_sentence(violations[0]) if violations else "a rule is broken."
+    if first.partition(" ")[0].istitle():
+        first = first[0].lower() + first[1:]
     more = len(violations) - 1
     others = f" {more} more {'rule is' if more == 1 else 'rules are'} broken." if more > 0 else ""
     why = "" if brief else "Nothing is calculated until every rule holds: the numbers would be of no layout."
@@ -126,7 +128,7 @@ def _held(stage: Mapping[str, Any]) -> str:
     if name == "activations" and held is not None:
         batches = "one micro-batch" if held == 1 else f"{numbers.count(held)} micro-batches"
         return f"Memory binds. Stage {stage['stage']} keeps {batches} in flight, {amount} of activations."
-    return f"Memory binds. The {name} of stage {stage['stage']} take {amount}."
+    return f"Memory binds. The {name} of stage {stage['stage']} {verb('take', name)} {amount}."
 
 
 def _sentence(text: str) -> str:
@@ -134,10 +136,6 @@ def _sentence(text: str) -> str:
     if not text:
         return ""
     return text[0].upper() + text[1:] + ("" if text.endswith(".") else ".")
-
-
-def _puts(name: str) -> str:
-    return "puts" if name in ("optimizer", "overhead") else "put"
 
 
 def _of(peak: float, limit: float) -> str:

@@ -10,6 +10,8 @@ from app.web.charts.cluster_places import ClusterMap, Place, letter, node_title,
 LEFT, TOP, RIGHT = 64.0, 24.0, 858.0
 CELL, GAP = 19.0, 1.0
 LABEL = 14.0  # above a node
+LABELLED = 400.0  # what the words under the bracket take
+NARROW = 560.0  # below this a map keeps its size instead of filling its column
 
 
 class Grid:
@@ -57,8 +59,11 @@ def draw(
             elif index < cluster.num_nodes:
                 marks.append(_node(grid, index, y, x))
     marks += _groups(grid)
-    height = grid.bottom + (38 if cluster.data_parallel > 1 and cluster.nodes_per_replica else 10)
-    return svg.scaled(id, RIGHT + 2, height, title, marks)
+    bracket = cluster.data_parallel > 1 and cluster.nodes_per_replica > 0
+    height = grid.bottom + (38 if bracket else 10)
+    width = max(grid.right, LEFT + LABELLED if bracket else 0.0) + 2
+    drawn = svg.natural if width < NARROW else svg.scaled
+    return drawn(id, width if width < NARROW else RIGHT + 2, height, title, marks)
 
 
 def _cells_per_row(gpus: int) -> int:

@@ -35,21 +35,23 @@ def memory_figure(memory: Mapping[str, Any], *, id: str = "mem", rows: int = ROW
     shown = shown_stages(stages, rows)
     top = max(limit, *(float(stage["total_bytes"]) for stage in stages)) * 1.005
     marks: list[Markup] = []
+    labels: list[Markup] = []
     y = float(TOP)
     bars: list[float] = []
     before = -1
     for stage in shown:
         skipped = int(stage["stage"]) - before - 1
         if skipped:
-            marks.append(svg.text(0.0, y + 15, _skipped(stages[before + 1 : before + 1 + skipped])))
+            labels.append(svg.text(0.0, y + 15, _skipped(stages[before + 1 : before + 1 + skipped])))
             y += 28
         marks += _bar(stage, y, limit, top)
+        labels += _labels(stage, y, limit)
         bars.append(y)
         y += ROW
         before = int(stage["stage"])
     height = y + 26
     marks[:0] = axis_marks(y, top)
-    marks += capacity_marks(bars, limit, top)
+    marks += capacity_marks(bars, limit, top) + labels
     return Figure(
         id=id,
         svg=svg.fluid(id, height, _title(stages, limit), marks),
@@ -94,16 +96,21 @@ def _bar(stage: Mapping[str, Any], y: float, limit: float, top: float) -> list[M
         marks.append(
             svg.line(Percent(limit / top * 100), y + 49, Percent(total / top * 100), y + 49, "excess")
         )
+    return marks
+
+
+def _labels(stage: Mapping[str, Any], y: float, limit: float) -> list[Markup]:
+    """The row's name at the left, its result at the right, on top of every line."""
+    total = float(stage["total_bytes"])
+    over = total - limit
     label = svg.span(f"stage {stage['stage']}", "t1")
     held = stage.get("in_flight_micro_batches")
     if held is not None:
         label += Markup(" ") + svg.span(f"holds {numbers.count(held)}")
-    marks.append(svg.text(0.0, y + 15, label))
     said = f"over by {numbers.gib(over)}" if over > 0 else f"{numbers.gib(-over)} spare"
     result = svg.span(said, "over" if over > 0 else "okay")
     result += svg.span(numbers.gib_number(total), "t1", gap=10)
-    marks.append(svg.text(Percent(100), y + 15, result, "end halo"))
-    return marks
+    return [svg.text(0.0, y + 15, label), svg.text(Percent(100), y + 15, result, "end halo")]
 
 
 def axis_marks(y: float, top: float) -> list[Markup]:
@@ -150,7 +157,7 @@ def _title(stages: Sequence[Mapping[str, Any]], limit: float) -> str:
 def _finding(stages: Sequence[Mapping[str, Any]]) -> str:
     if len(stages) == 1:
         name, share = largest_item(stages[0])
-        return f"{name.capitalize()} take {numbers.percent(share, 2)} of it."
+        return f"{name.capitalize()} {verb('take', name)} {numbers.percent(share, 2)} of it."
     spread = {key: _spread(stages, key) for key, *_ in ITEMS}
     most = max(spread, key=lambda key: spread[key])
     peak = max(float(stage["total_bytes"]) for stage in stages)
@@ -177,10 +184,16 @@ def _spread(stages: Sequence[Mapping[str, Any]], key: str) -> float:
     return max(values) - min(values)
 
 
+def verb(word: str, name: str) -> str:
+    """The verb as an item of memory takes it: "weights put", "overhead puts"."""
+    return f"{word}s" if name == "overhead" else word
+
+
 def largest_item(stage: Mapping[str, Any]) -> tuple[str, float]:
     """The name of the largest item of a stage, and its share of the total."""
     key, name = max(((key, name) for key, name, *_ in ITEMS), key=lambda item: float(stage[item[0]]))
-    return name, float(stage[key]) / float(stage["total_bytes"])
+    said = "optimizer states" if name == "optimizer" else name
+    return said, float(stage[key]) / float(stage["total_bytes"])
 
 
 def _table(stages: Sequence[Mapping[str, Any]]) -> Table:

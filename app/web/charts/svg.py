@@ -94,6 +94,12 @@ def scaled(id: str, width: float, height: float, title: str, marks: Iterable[Mar
     return _drawing(box, id, title, marks)
 
 
+def natural(id: str, width: float, height: float, title: str, marks: Iterable[Markup]) -> Markup:
+    """A drawing in px that is neither widened nor made smaller: for grids with few cells."""
+    size = f'width="{length(width)}" height="{length(height)}"'
+    return _drawing(f'viewBox="0 0 {length(width)} {length(height)}" {size}', id, title, marks)
+
+
 def _drawing(attributes: str, id: str, title: str, marks: Iterable[Markup]) -> Markup:
     head = f'<title id="{escape(id)}-t">{escape(title)}</title>'
     opening = f'<svg {attributes} role="img" aria-labelledby="{escape(id)}-t">'
