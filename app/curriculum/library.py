@@ -223,7 +223,8 @@ class LibraryStore:
                 message="the file cannot be read as UTF-8 text",
                 fix="save the file as UTF-8",
             )
-            return replace(known[1], problems=(problem,)) if known else None
+            last = known[1] if known else _as_far_as_it_can_be_read(path, topic, place, shown, context)
+            return replace(last, problems=(problem, *(() if known else last.problems))) if last else None
         key = f"{file.hash}:{fingerprint}"
         if known and known[0] == key:
             return known[1]
@@ -232,6 +233,17 @@ class LibraryStore:
             lesson = replace(known[1], problems=lesson.problems)
         self._parsed[(topic, shown)] = (key, lesson)
         return lesson
+
+
+def _as_far_as_it_can_be_read(
+    path: Path, topic: str, place: str, shown: str, context: Context
+) -> Lesson | None:
+    """A file that is not UTF-8, with a mark in place of each byte that is no text."""
+    try:
+        text = path.read_bytes().decode("utf-8", "replace")
+    except OSError:
+        return None
+    return parse(text, course=topic, slug=path.stem, path=shown, folder=place, context=context)
 
 
 def load_library(root: Path, *, engine: Engine | None = None) -> Library:

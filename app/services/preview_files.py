@@ -10,10 +10,9 @@ from app.curriculum.blocks import Lesson, Problem
 from app.curriculum.course import Course
 from app.curriculum.engine import Engine
 from app.curriculum.library import LibraryStore
-from app.curriculum.links import Context
-from app.curriculum.parser import parse
 from app.curriculum.rules import check_course, check_lesson
 from app.curriculum.rules_engine import check_with_engine
+from app.services.authoring import read_lesson
 from app.services.course_problems import CourseProblems, tidy
 from app.services.previewing import Counts, counted
 
@@ -125,14 +124,7 @@ class PreviewFiles:
 
     def _alone(self, path: Path, text: str) -> Reading:
         """A file that belongs to no course: its links are judged by the files around it."""
-        lesson = parse(
-            text,
-            course=path.parent.name or "preview",
-            slug=path.stem,
-            path=path.relative_to(self.root).as_posix(),
-            folder="lessons",
-            context=Context(engine=self.engine, exists=lambda written: (path.parent / written).exists()),
-        )
+        lesson = read_lesson(path, path.relative_to(self.root).as_posix())
         return Reading(lesson=lesson, problems=problems_alone(lesson, self.engine), text=text)
 
 
