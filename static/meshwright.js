@@ -18,7 +18,7 @@
     if (!cancel) return;
     event.preventDefault();
     const slot = cancel.closest(".report-slot");
-    const link = slot.parentElement.querySelector(".unclear") || slot.previousElementSibling;
+    const link = slot.previousElementSibling && slot.previousElementSibling.querySelector(".unclear");
     slot.replaceChildren();
     if (link) link.focus();
   });

@@ -8,7 +8,7 @@ from markupsafe import Markup, escape
 
 from app.curriculum.blocks import Item
 from app.curriculum.engine import Engine
-from app.curriculum.grading import Met, grade
+from app.curriculum.grading import Met, Verdict, grade
 
 # The page puts the verdict first in its own words.
 _LEADS = ("Not yet: ", "Not yet. ", "Not yet, ", "Not met: ", "Right, ", "Right.", "Not yet.")
@@ -47,12 +47,20 @@ def feedback_on(item: Item, answer: Mapping[str, Any], seed: int, engine: Engine
     verdict = grade(item, given, seed, engine)
     return Feedback(
         verdict=verdict.word,
-        html=_html(verdict.message, verdict.feedback_html),
+        html=_html(verdict.message, verdict.feedback_html) + _parts(verdict.parts),
         text=verdict.message.removeprefix("Not understood: "),
         options=verdict.options,
         misconception=verdict.misconception,
         requirements=verdict.requirements,
     )
+
+
+def _parts(parts: Mapping[str, Verdict]) -> str:
+    """Of several named answers, which are right and what is said about the others."""
+    lines = [
+        f"<li>{escape(name.replace('_', ' '))}: {escape(part.message)}</li>" for name, part in parts.items()
+    ]
+    return f"<ul>{''.join(lines)}</ul>" if lines else ""
 
 
 def _html(message: str, feedback_html: str) -> str:

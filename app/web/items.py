@@ -6,7 +6,7 @@ from fastapi.responses import RedirectResponse
 from app.curriculum.blocks import Item, ItemKind
 from app.services.learning import MAX_SEED, Outcome, Submission, act_on_item
 from app.web.dependencies import Form, FormDep, Here, HereDep, QueryDep
-from app.web.item_views import anchor_of
+from app.web.item_parts import anchor_of
 from app.web.learner import remember
 from app.web.lesson_page import item_fragment, lesson_page
 from app.web.rendering import wants_fragment

@@ -16,7 +16,8 @@ from app.services.house import House
 from app.services.item_state import ItemState, is_self_scored
 from app.services.learning import Outcome, Visit, open_lesson
 from app.web.dependencies import Form, Here
-from app.web.item_views import ItemContext, ItemView, anchor_of, item_view
+from app.web.item_parts import ItemContext, ItemView, anchor_of
+from app.web.item_views import item_view
 from app.web.lesson_views import contents_view, lesson_url, lesson_view
 from app.web.puzzles import lesson_widget, puzzle_widget
 from app.web.rendering import render, render_to_string

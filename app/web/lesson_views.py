@@ -12,7 +12,7 @@ from app.curriculum.blocks import Heading, Item, Lesson, Prose, Rep, Widget
 from app.curriculum.course import LessonEntry
 from app.services.courses import Place
 from app.services.learning import Visit
-from app.web.item_views import ItemView
+from app.web.item_parts import ItemView
 from app.web.words import day
 
 WARM_UP = "Warm-up"

@@ -16,6 +16,8 @@ from app.web import numbers
 from app.web.controls import DOUBLE, HALVE, path_of, query_name, stepped
 from app.web.dependencies import Form
 from app.web.lesson_views import css_id
+from app.web.pipeline_widgets import KINDS as PIPELINES
+from app.web.pipeline_widgets import pipeline_widget
 from app.web.requirements import in_words, value_in_words
 from app.web.values import address, in_effect
 from app.web.verdict import Verdict
@@ -26,6 +28,17 @@ MAX_TYPED = 40  # characters of one control
 
 def lesson_widget(widget: Widget, tried: Form | None, url: str, engine: Engine) -> WidgetView:
     """The view of a widget; `tried` are its controls as they were sent."""
+    if widget.kind in PIPELINES:
+        return pipeline_widget(
+            widget.kind,
+            widget.preset,
+            names=widget.controls,
+            locked=widget.locked,
+            tried=_sent(tried),
+            id=f"w-{css_id(widget.id)}",
+            action=url,
+            caption=widget.caption,
+        )
     named = [path for path in map(path_of, widget.controls) if path]
     controls = [path for path in named or _degrees(widget) if not is_locked(path, widget.locked)]
     typed = _typed(tried, controls)
@@ -47,6 +60,8 @@ def puzzle_widget(
     item: Item, stored: Mapping[str, Any], tried: Form | None, url: str, engine: Engine
 ) -> WidgetView:
     """The view of a calculator puzzle: what is tried now, else what was answered last, else the preset."""
+    if item.verb in PIPELINES:
+        return _pipeline_puzzle(item, stored, tried, url, engine)
     controls = puzzle_controls(item)
     layout = stored.get("layout") or {}
     typed = {path: str(layout[name]) for path in controls if (name := query_name(path)) in layout}
@@ -64,6 +79,29 @@ def puzzle_widget(
         action=url,
         wants=_wants(item, inputs, engine),
     )
+
+
+def _pipeline_puzzle(
+    item: Item, stored: Mapping[str, Any], tried: Form | None, url: str, engine: Engine
+) -> WidgetView:
+    """A schedule to order or a model to cut: the fields of preset and example that are not locked."""
+    sent = {name: str(value) for name, value in (stored.get("layout") or {}).items()}
+    if tried is not None:
+        sent = _sent(tried)
+    return pipeline_widget(
+        item.verb,
+        item.preset,
+        names=dict.fromkeys((*item.preset, *item.example)),
+        locked=item.locked,
+        tried=sent,
+        id=f"puzzle-{css_id(item.id)}",
+        action=url,
+        wants=_wants(item, puzzle_inputs(item, sent), engine),
+    )
+
+
+def _sent(form: Form | None) -> dict[str, str]:
+    return {name: form.one(name) for name in form.fields} if form else {}
 
 
 def puzzle_controls(item: Item) -> list[str]:

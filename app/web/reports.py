@@ -11,7 +11,7 @@ from app.services.house import House, UnknownPlaceError
 from app.services.reporting import REASONS, Subject, my_reports, send, subject_of
 from app.storage.reports import StoredReport
 from app.web.dependencies import FormDep, HouseDep, TokenDep
-from app.web.item_views import answer_words
+from app.web.item_words import answer_words
 from app.web.learner import remember
 from app.web.lesson_views import lesson_url
 from app.web.rendering import render, wants_fragment
