@@ -150,7 +150,7 @@ def carried(
     return tuple(
         (query_name(path), written(value))
         for path, value in values.items()
-        if path not in shown and path in usual and usual[path] != value and value is not None
+        if path not in shown and value not in (None, "") and (path not in usual or usual[path] != value)
     )
 
 

@@ -8,7 +8,7 @@ from app.calculator.fields import BY_PATH
 from app.catalog import Catalog
 from app.services.input_values import number_of
 from app.services.inputs import Inputs, parse_inputs
-from app.web.controls import DOUBLE, HALVE, SCALED, path_of, stepped
+from app.web.controls import DOUBLE, HALVE, SCALED, path_of, query_name, stepped, written
 from app.web.values import in_effect
 
 # The first thing one sees: a published model on a cluster that people rent, with something to put right.
@@ -58,6 +58,8 @@ def read_question(pairs: Iterable[tuple[str, str]], catalog: Catalog) -> Questio
     if not given and not form:
         given = dict(EXAMPLE)
     _forget(given, of_model, of_gpu, catalog)
+    if of_model and "model" not in given:
+        _keep_shape(given, of_model, catalog)
     typed: dict[str, str] = {}
     raw: dict[str, Any] = {}
     for name, value in given.items():
@@ -87,6 +89,15 @@ def _forget(given: dict[str, str], of_model: str | None, of_gpu: str | None, cat
     if of_gpu is not None and gpu and gpu != of_gpu:
         for name in [name for name in given if path_of(name) in _OF_DEVICE]:
             del given[name]
+
+
+def _keep_shape(given: dict[str, str], of_model: str, catalog: Catalog) -> None:
+    """Somebody turned to a shape of their own: what the form does not show stays as the model had it."""
+    entry = catalog.models.get(of_model)
+    for key, value in (entry.values if entry else {}).items():
+        path = f"model.{key}"
+        if path in BY_PATH and isinstance(value, (str, int, float)):
+            given.setdefault(query_name(path), written(value))
 
 
 def _scaled(name: str, value: str) -> Any:

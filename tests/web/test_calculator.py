@@ -5,6 +5,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from fastapi.testclient import TestClient
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 HTMX = {"HX-Request": "true"}
 FITS = "/calculator?model=gpt3-175b&gpu=a100-80gb&num_nodes=32&tensor_parallel=8&pipeline_parallel=4&" + (
@@ -132,6 +134,23 @@ def test_choosing_another_device_forgets_its_links(client: TestClient) -> None:
     assert shown["intra_node_gb_per_s"] != "111"
 
 
+def test_a_shape_of_ones_own_starts_from_the_model_before(client: TestClient) -> None:
+    values = form_of(client.get("/calculator?model=llama2-70b&num_nodes=32&tensor_parallel=8").text) | {
+        "model": ""
+    }
+    page = client.get("/calculator", params=values)
+    assert page.status_code == 200
+    asked = query(str(page.url))
+    assert "model" not in asked
+    assert (asked["position_embeddings"], asked["normalization"], asked["num_layers"]) == (
+        "rope",
+        "rmsnorm",
+        "80",
+    )
+    again = client.get("/calculator", params=form_of(page.text))
+    assert heading(again.text) == heading(page.text)
+
+
 def test_a_changed_shape_stays_in_the_address(client: TestClient) -> None:
     values = form_of(client.get("/calculator").text) | {"num_layers": "48"}
     page = client.get("/calculator", params=values)
@@ -251,3 +270,27 @@ def test_a_huge_cluster_is_one_tile_per_node(client: TestClient) -> None:
     page = client.get("/calculator?model=gpt3-175b&num_nodes=10000&tensor_parallel=8&pipeline_parallel=4")
     assert page.status_code == 200
     assert len(page.content) < 400_000
+
+
+NAMES = st.sampled_from(
+    """model gpu num_nodes num_gpus gpus_per_node tensor_parallel pipeline_parallel data_parallel
+    context_parallel expert_parallel virtual_pipeline_stages schedule micro_batch_size zero_stage zero_group
+    recompute sequence_parallel layers_per_stage rank_order global_batch_size seq_length num_layers hidden_size
+    num_attention_heads memory_gib intra_node_gb_per_s inter_node_latency_s optimizer compute_dtype do stage
+    of_model of_gpu num_experts experts_per_token vocab_size kernels flash_attention""".split()
+)
+WORDS = """0 1 2 3 4 7 8 16 64 1024 100000 -1 1e9 1.5 true false gpt3-175b llama2-70b mixtral-8x7b t5-11b
+    deepseek-v3 h100-80gb v100-32gb full interleaved zb-h1 gpipe data,tensor,context,pipeline 12,12 fp8 sgd
+    global double:tensor_parallel halve:num_nodes halve:model double:zero_stage nan inf""".split()
+VALUES = st.one_of(st.sampled_from(["", *WORDS]), st.text(max_size=12))
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.dictionaries(NAMES, VALUES, max_size=12), st.booleans())
+def test_no_question_breaks_the_page(client: TestClient, asked: dict[str, str], full: bool) -> None:
+    start = (
+        {"model": "gpt3-175b", "gpu": "a100-80gb", "num_nodes": "16", "tensor_parallel": "8"} if full else {}
+    )
+    page = client.get("/calculator", params=start | asked)
+    assert page.status_code in (200, 422)
+    assert heading(page.text)

@@ -22,6 +22,7 @@ ITEMS = (
 )
 ROW, TOP, BAR = 55, 20, 24
 ROWS_SHOWN = 8
+TABLE_ROWS = 96  # of more stages the first, the fullest and the last; the API has them all
 GAP = 0.12  # percent of paper between two parts
 
 
@@ -214,7 +215,8 @@ def _table(stages: Sequence[Mapping[str, Any]]) -> Table:
         )
 
     head = ("Stage", "layers", "held", *(name for _, name, *_ in ITEMS), "total")
-    return Table(label="Memory by stage", head=head, rows=tuple(row(stage) for stage in stages), wide=True)
+    rows = tuple(row(stage) for stage in shown_stages(stages, TABLE_ROWS))
+    return Table(label="Memory by stage", head=head, rows=rows, wide=True)
 
 
 def _two_decimals(value_bytes: float) -> str:
