@@ -33,14 +33,18 @@ class BalanceInputs:
 
 
 def parse_balance(raw: object) -> BalanceInputs | InputProblems:
-    """Read the verb's object (numbers may be text, lists may be comma lists); report all problems."""
+    """Read the verb's object (numbers may be text, lists may be comma lists); report all problems.
+
+    `layout.layers_per_stage` and `layers_per_stage` name the same field, as everywhere in lessons.
+    """
     if not isinstance(raw, Mapping):
         message = "Expected an object with pieces and num_stages."
         return InputProblems(problems=(InputProblem(field="", message=message),))
+    raw = {str(name).removeprefix("layout."): value for name, value in raw.items()}
     problems = [
         InputProblem(
-            field=str(name)[:100],
-            message=f"There is no such field in a balance.{did_you_mean(str(name), list(BY_NAME))}",
+            field=name[:100],
+            message=f"There is no such field in a balance.{did_you_mean(name, list(BY_NAME))}",
         )
         for name in raw
         if name not in BY_NAME

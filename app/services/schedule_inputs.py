@@ -49,11 +49,15 @@ class ScheduleInputs:
 
 
 def parse_schedule(raw: object) -> ScheduleInputs | InputProblems:
-    """Read the verb's object (numbers may be text, lists may be comma lists); report all problems."""
+    """Read the verb's object (numbers may be text, lists may be comma lists); report all problems.
+
+    `layout.schedule` and `schedule` name the same field, as everywhere in lessons.
+    """
     if not isinstance(raw, Mapping):
         message = "Expected an object with schedule, num_stages and num_micro_batches."
         return InputProblems(problems=(InputProblem(field="", message=message),))
-    problems = [_unknown(str(name)) for name in raw if name not in BY_NAME]
+    raw = {str(name).removeprefix("layout."): value for name, value in raw.items()}
+    problems = [_unknown(name) for name in raw if name not in BY_NAME]
     schedule = _schedule(raw.get("schedule"), problems)
     p, m, v = (
         _size(raw, name, problems) for name in ("num_stages", "num_micro_batches", "virtual_pipeline_stages")

@@ -23,7 +23,7 @@ LABELS = {
     "memory_limit_gib": ("text", "Memory limit", "GiB a stage may hold, one or a list; empty: no limit"),
     "pieces_per_stage": ("text", "Your split", "pieces of each stage, as in 7, 6, 6, 7; empty: the best"),
 }
-NAMES = ("pieces", *LABELS)
+NAMES = ("pieces", *LABELS, "layers_per_stage")
 MOST_NAMES, MOST_LETTERS = 100, 40_000
 
 
@@ -47,6 +47,7 @@ def read_question(pairs: Iterable[tuple[str, str]]) -> Question:
         typed[name] = str(stepped(value, action, BY_NAME[name]))
         if name != "num_micro_batches":
             typed.pop("pieces_per_stage", None)
+            typed.pop("layers_per_stage", None)
     return Question(typed=typed, raw=_raw(typed), pressed=pressed)
 
 
@@ -64,6 +65,8 @@ def _raw(typed: Mapping[str, str]) -> dict[str, object]:
 def address(typed: Mapping[str, str], **changes: object) -> str:
     """The page's address for this question, changed; an empty change takes the field out."""
     changed = {**typed, **{name: str(value) for name, value in changes.items()}}
+    if "pieces_per_stage" in changes:  # it takes the place of a split that was told in layers
+        changed.pop("layers_per_stage", None)
     kept = [(name, changed[name]) for name in NAMES if changed.get(name)]
     return f"{PATH}?{urlencode(kept)}"
 
@@ -74,12 +77,14 @@ def form_name(field: str) -> str:
     return {"memory_limit_bytes": "memory_limit_gib", "layers_per_stage": "pieces_per_stage"}.get(base, base)
 
 
-def controls(typed: Mapping[str, str], problems: Sequence[InputProblem]) -> dict[str, Control]:
+def controls(
+    typed: Mapping[str, str], problems: Sequence[InputProblem], *, prefix: str = "in"
+) -> dict[str, Control]:
     """The controls of the form by name, with what was typed and what is wrong with it."""
-    return {name: _control(name, typed, problems) for name in LABELS}
+    return {name: _control(name, typed, problems, prefix) for name in LABELS}
 
 
-def _control(name: str, typed: Mapping[str, str], problems: Sequence[InputProblem]) -> Control:
+def _control(name: str, typed: Mapping[str, str], problems: Sequence[InputProblem], prefix: str) -> Control:
     kind, label, help = LABELS[name]
     spec = BY_NAME.get(name)
     number = number_of(typed.get(name)) if kind == "stepper" else None
@@ -87,7 +92,7 @@ def _control(name: str, typed: Mapping[str, str], problems: Sequence[InputProble
     return Control(
         path=name,
         name=name,
-        id=f"in-{name}".replace("_", "-"),
+        id=f"{prefix}-{name}".replace("_", "-"),
         label=label,
         kind=kind,
         value=typed.get(name, ""),

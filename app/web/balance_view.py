@@ -67,7 +67,9 @@ def view_of(question: Question) -> BalanceView:
     answer = balance_pieces(question.raw)
     if isinstance(given, InputProblems) or isinstance(answer, InputProblems):
         return _malformed(question, given)
-    typed = question.typed
+    typed = dict(question.typed)
+    if given.split is not None:  # told in layers or in pieces: the page goes on in pieces
+        typed |= {"pieces_per_stage": _joined(given.split), "layers_per_stage": ""}
     shared: dict[str, Any] = {
         "url": address(typed),
         "controls": controls(typed, ()),
@@ -85,10 +87,10 @@ def view_of(question: Question) -> BalanceView:
     timeline, schedule_url = _timeline(given, answer)
     return BalanceView(
         **shared,
-        verdict=_verdict(answer),
+        verdict=verdict_of(answer),
         why=_why(given, answer),
         readouts=_readouts(answer),
-        figure=balance_figure(answer, _pieces_s(given, answer)),
+        figure=balance_figure(answer, pieces_of_stages(given, answer)),
         cuts=_cuts(typed, given, answer),
         timeline=timeline,
         schedule_url=schedule_url,
@@ -126,7 +128,8 @@ def _complaint(field: str, message: str) -> Complaint:
     return Complaint(label=label, message=message)
 
 
-def _verdict(answer: Mapping[str, Any]) -> Headline:
+def verdict_of(answer: Mapping[str, Any]) -> Headline:
+    """Whether a faster split is known, and what the slowest stage takes."""
     slow = f"stage {answer['slowest_stage']} takes {told_s(answer['slowest_s'])}"
     best_s, own_s = float(answer["best_slowest_s"]), float(answer["slowest_s"])
     if own_s > best_s * (1 + 1e-9):
@@ -171,7 +174,8 @@ def _readouts(answer: Mapping[str, Any]) -> tuple[Readout, ...]:
     return tuple(readouts)
 
 
-def _pieces_s(given: BalanceInputs, answer: Mapping[str, Any]) -> dict[int, list[float]]:
+def pieces_of_stages(given: BalanceInputs, answer: Mapping[str, Any]) -> dict[int, list[float]]:
+    """Seconds of each stage's pieces, in order."""
     found: dict[int, list[float]] = {stage: [] for stage in range(given.num_stages)}
     start = 0
     for at, size in enumerate(answer["pieces_per_stage"]):

@@ -57,13 +57,17 @@ def address(raw: Mapping[str, str], **changes: object) -> str:
 
 
 def controls(
-    raw: Mapping[str, str], problems: Sequence[InputProblem], fixes: Mapping[str, Sequence[tuple[str, str]]]
+    raw: Mapping[str, str],
+    problems: Sequence[InputProblem],
+    fixes: Mapping[str, Sequence[tuple[str, str]]],
+    *,
+    prefix: str = "in",
 ) -> dict[str, Control]:
     """The controls of the form by name, with what was typed and what is wrong with it."""
     told: dict[str, list[str]] = {}
     for problem in problems:
         told.setdefault(problem.field.partition(".")[0], []).append(_with_place(problem))
-    return {name: _control(name, raw, told.get(name, []), fixes.get(name, ())) for name in LABELS}
+    return {name: _control(name, raw, told.get(name, []), fixes.get(name, ()), prefix) for name in LABELS}
 
 
 def _with_place(problem: InputProblem) -> str:
@@ -72,7 +76,11 @@ def _with_place(problem: InputProblem) -> str:
 
 
 def _control(
-    name: str, raw: Mapping[str, str], problems: Sequence[str], fixes: Sequence[tuple[str, str]]
+    name: str,
+    raw: Mapping[str, str],
+    problems: Sequence[str],
+    fixes: Sequence[tuple[str, str]],
+    prefix: str,
 ) -> Control:
     kind, label, help = LABELS[name]
     spec = BY_NAME[name]
@@ -82,7 +90,7 @@ def _control(
     return Control(
         path=name,
         name=name,
-        id=f"in-{name}".replace("_", "-"),
+        id=f"{prefix}-{name}".replace("_", "-"),
         label=label,
         kind=kind,
         value=value.lower() if name == "schedule" else value,

@@ -84,7 +84,7 @@ def view_of(raw: Mapping[str, str], at: str = "") -> ScheduleView:
     figure = timeline_figure(played, at_s=steps.at_s if steps else None)
     return ScheduleView(
         url=address(raw, at=steps.index if steps and steps.at_s is not None else ""),
-        verdict=_verdict(played),
+        verdict=headline_of(played),
         why=_why(played),
         controls=controls(raw, (), {}),
         order=raw.get("order", ""),
@@ -173,7 +173,8 @@ def _fixes(raw: Mapping[str, str], played: Played) -> dict[str, list[tuple[str, 
     return fixes
 
 
-def _verdict(played: Played) -> Headline:
+def headline_of(played: Played) -> Headline:
+    """The share that is idle, and how long the work takes."""
     run, given = played.simulation, played.inputs
     assert run is not None
     share = numbers.percent(run.bubble_fraction)

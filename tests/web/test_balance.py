@@ -115,3 +115,10 @@ def test_the_verb_over_http(client):
     bad = client.post("/api/v1/balance", json={"pieces": [{"name": "a"}], "num_stages": 2})
     assert bad.status_code == 422
     assert [problem["field"] for problem in bad.json()["detail"]] == ["pieces.0.forward_s"]
+
+
+def test_a_split_told_in_layers_goes_on_in_pieces(client):
+    answer = client.get(PAGE, params={"layers_per_stage": "6,6,6,6"})
+    assert heading(answer).startswith("20.0 % slower than the best split")
+    assert 'value="7,6,6,7"' in answer.text
+    assert all("layers_per_stage" not in url for url in links(answer, "moves"))
