@@ -7,6 +7,7 @@ Length, nesting and size are bounded; nothing is ever executed.
 import ast
 import math
 import operator
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,8 @@ MAX_LENGTH = 500
 MAX_NODES = 200
 MAX_DEPTH = 30
 MAX_MAGNITUDE = 1e60
+
+_NUMBERED = "number_"
 
 Lookup = Callable[[str], Any]
 
@@ -67,8 +70,10 @@ def _parse(text: str) -> ast.expr:
         raise ExpressionError("nothing is written; write arithmetic such as 4*b*s*h")
     if len(cleaned) > MAX_LENGTH:
         raise ExpressionError(f"{len(cleaned)} characters; at most {MAX_LENGTH} can be read")
+    # Python has no a.0.b: a number inside a name travels as a word.
+    readable = re.sub(r"(?<=[A-Za-z_])\.(?=[0-9]+\.[A-Za-z_])", f".{_NUMBERED}", cleaned)
     try:
-        tree = ast.parse(cleaned, mode="eval").body
+        tree = ast.parse(readable, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise ExpressionError(f"{cleaned[:60]!r} is not plain arithmetic") from error
     if sum(1 for _ in ast.walk(tree)) > MAX_NODES or _depth(tree) > MAX_DEPTH:
@@ -86,7 +91,7 @@ def _dotted(node: ast.expr) -> str | None:
         return node.id
     if isinstance(node, ast.Attribute):
         owner = _dotted(node.value)
-        return None if owner is None else f"{owner}.{node.attr}"
+        return None if owner is None else f"{owner}.{node.attr.removeprefix(_NUMBERED)}"
     return None
 
 

@@ -268,7 +268,9 @@ EXPERT_RULES = (
         message="expert and tensor parallelism together need sequence parallelism",
         dividend=lambda case: case.layouts.sequence_parallel,
         divisor=lambda case: 1.0,
-        applies=lambda case: (case.layouts.expert_parallel > 1) & (case.layouts.tensor_parallel > 1),
+        applies=lambda case: (
+            case.model.is_moe and (case.layouts.expert_parallel > 1) & (case.layouts.tensor_parallel > 1)
+        ),
         relation="equals",
     ),
     Rule(

@@ -24,6 +24,7 @@ class Argument:
     help: str
     default: Any = None
     unit: str = ""
+    text: bool = False  # a word, not a number
     of_model: str = ""  # the model's field (or "parameters") that stands in when a model is given
 
 
@@ -55,7 +56,7 @@ DATA = Argument(name="data_parallel", help="copies of the model", default=1)
 STAGES = Argument(name="pipeline_parallel", help="stages")
 MICRO_BATCHES = Argument(name="num_micro_batches", help="micro-batches per step")
 CHUNKS = Argument(name="virtual_pipeline_stages", help="model chunks per device", default=1)
-SCHEDULE = Argument(name="schedule", help="gpipe, 1f1b, interleaved or zb-h1", default="1f1b")
+SCHEDULE = Argument(name="schedule", help="gpipe, 1f1b, interleaved or zb-h1", default="1f1b", text=True)
 ZERO_STAGE = Argument(name="zero_stage", help="what is sharded, 0 to 3", default=0)
 PASS_TIMES = (
     Argument(name="forward_s", help="forward pass of a stage", default=1.0, unit="s"),
@@ -79,7 +80,7 @@ _NAMES = (
             PIPELINE,
             Argument(name="param_bytes", help="bytes per weight", default=2, unit="bytes"),
             Argument(name="grad_bytes", help="bytes per gradient", default=4, unit="bytes"),
-            Argument(name="optimizer", help="adam, adam-bf16, adam-8bit or sgd", default="adam"),
+            Argument(name="optimizer", help="adam, adam-bf16, adam-8bit or sgd", default="adam", text=True),
             Argument(name="master_weights", help="a 32-bit copy of the weights", default=True),
         ),
         function=fn.model_states_bytes,
@@ -154,7 +155,7 @@ _NAMES = (
         unit="bytes",
         source="ring algorithms, Thakur et al. 2005; NCCL tests, PERFORMANCE.md",
         arguments=(
-            Argument(name="op", help="all_reduce, all_gather, reduce_scatter, all_to_all or send"),
+            Argument(name="op", help="all_reduce, all_gather, reduce_scatter, all_to_all or send", text=True),
             GROUP,
             PAYLOAD,
         ),
@@ -235,7 +236,10 @@ _NAMES = (
         arguments=(
             Argument(name="limit", help="largest size", default=64),
             Argument(
-                name="rule_of", help="megatron, or torchtitan: KV heads are never copied", default="megatron"
+                name="rule_of",
+                help="megatron, or torchtitan: KV heads are never copied",
+                default="megatron",
+                text=True,
             ),
         ),
         function=fn.legal_tensor_parallel,

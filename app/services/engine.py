@@ -8,7 +8,7 @@ from typing import Any
 from app.calculator.expressions import ExpressionError, evaluate_expression
 from app.calculator.fields import BY_PATH, bare_keys
 from app.calculator.named_functions import Question
-from app.calculator.names import NAMES, Name
+from app.calculator.names import NAMES, Argument, Name
 from app.calculator.parameters import total_parameters
 from app.catalog import Catalog, load_catalog
 from app.curriculum.engine import EngineError, Quantity
@@ -147,7 +147,7 @@ class CalculatorEngine:
         values: dict[str, Any] = {}
         for argument in name.arguments:
             if argument.name in arguments:
-                value = _argument(arguments[argument.name], argument.default)
+                value = _argument(arguments[argument.name], argument)
                 if value is None:
                     faults.append(f"{argument.name} cannot be {str(arguments[argument.name])[:40]!r}")
             else:
@@ -180,14 +180,13 @@ class CalculatorEngine:
         return (input_value(inputs, full),)
 
 
-def _argument(given: Any, default: Any) -> Any:
-    """A given argument: a number, or a word where the default is one (or there is none)."""
-    if isinstance(given, bool):
-        return given if isinstance(default, bool) else None
-    number = number_of(given)
-    if number is not None:
-        return number
-    return given if isinstance(given, str) and (default is None or isinstance(default, str)) else None
+def _argument(given: Any, argument: Argument) -> Any:
+    """A given argument as a word, a flag or a number, whichever it is; None where it is not."""
+    if argument.text:
+        return given if isinstance(given, str) else None
+    if isinstance(argument.default, bool):
+        return given if isinstance(given, bool) else None
+    return number_of(given)
 
 
 def _follow(answer: Any, path: str) -> tuple[Any] | None:
