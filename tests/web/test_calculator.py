@@ -8,6 +8,9 @@ from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from app.calculator.fields import BY_BARE_KEY
+from app.web.controls import SCALED
+
 HTMX = {"HX-Request": "true"}
 FITS = "/calculator?model=gpt3-175b&gpu=a100-80gb&num_nodes=32&tensor_parallel=8&pipeline_parallel=4&" + (
     "data_parallel=8&sequence_parallel=true&zero_stage=1&recompute=selective&global_batch_size=128"
@@ -272,16 +275,13 @@ def test_a_huge_cluster_is_one_tile_per_node(client: TestClient) -> None:
     assert len(page.content) < 400_000
 
 
-NAMES = st.sampled_from(
-    """model gpu num_nodes num_gpus gpus_per_node tensor_parallel pipeline_parallel data_parallel
-    context_parallel expert_parallel virtual_pipeline_stages schedule micro_batch_size zero_stage zero_group
-    recompute sequence_parallel layers_per_stage rank_order global_batch_size seq_length num_layers hidden_size
-    num_attention_heads memory_gib intra_node_gb_per_s inter_node_latency_s optimizer compute_dtype do stage
-    of_model of_gpu num_experts experts_per_token vocab_size kernels flash_attention""".split()
-)
-WORDS = """0 1 2 3 4 7 8 16 64 1024 100000 -1 1e9 1.5 true false gpt3-175b llama2-70b mixtral-8x7b t5-11b
-    deepseek-v3 h100-80gb v100-32gb full interleaved zb-h1 gpipe data,tensor,context,pipeline 12,12 fp8 sgd
-    global double:tensor_parallel halve:num_nodes halve:model double:zero_stage nan inf""".split()
+NAMES = st.sampled_from(["model", *BY_BARE_KEY, *SCALED, "do", "stage", "of_model", "of_gpu"])
+WORDS = [
+    "0", "1", "2", "3", "4", "7", "8", "16", "64", "1024", "100000", "-1", "1e9", "1.5", "true", "false",
+    "gpt3-175b", "llama2-70b", "mixtral-8x7b", "t5-11b", "deepseek-v3", "h100-80gb", "v100-32gb", "full",
+    "interleaved", "zb-h1", "gpipe", "data,tensor,context,pipeline", "12,12", "fp8", "sgd", "global",
+    "double:tensor_parallel", "halve:num_nodes", "halve:model", "double:zero_stage", "nan", "inf",
+]  # fmt: skip
 VALUES = st.one_of(st.sampled_from(["", *WORDS]), st.text(max_size=12))
 
 
