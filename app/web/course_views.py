@@ -6,7 +6,7 @@ from datetime import datetime
 
 from app.curriculum.course import Course
 from app.services.overview import CourseStanding, LessonStanding, Overview, next_after
-from app.web.lesson_views import minutes_left, short
+from app.web.lesson_contents import minutes_left, short
 from app.web.words import counted, day
 
 

@@ -8,8 +8,9 @@ from app.services.courses import diagram_of, image_of, text_page
 from app.services.overview import overview
 from app.web.course_views import beside_view, course_line
 from app.web.dependencies import HouseDep, TokenDep
-from app.web.lesson_views import text_view
+from app.web.learner import PRIVATE
 from app.web.rendering import render
+from app.web.text_views import text_view
 
 router = APIRouter(include_in_schema=False)
 
@@ -32,7 +33,7 @@ def courses(request: Request, house: HouseDep, token: TokenDep) -> Response:
     standing = overview(house, token)
     now = datetime.now(UTC)
     lines = [course_line(course, standing.next, now) for course in standing.courses]
-    return render(request, "pages/courses.html", {"courses": lines})
+    return render(request, "pages/courses.html", {"courses": lines}, headers=PRIVATE)
 
 
 @router.get("/courses/{topic}")
@@ -42,7 +43,7 @@ def course(request: Request, topic: str, house: HouseDep, token: TokenDep) -> Re
     standing = overview(house, token)
     here = next(one for one in standing.courses if one.course.topic == topic)
     line = course_line(here, standing.next, datetime.now(UTC))
-    return render(request, "pages/course.html", {"course": line, "page": beside_view(known)})
+    return render(request, "pages/course.html", {"course": line, "page": beside_view(known)}, headers=PRIVATE)
 
 
 @router.get("/courses/{topic}/glossary")

@@ -5,6 +5,8 @@ from fastapi import Request, Response
 COOKIE = "meshwright_learner"
 MAX_AGE_S = 400 * 24 * 3600  # as long as browsers allow
 MAX_LENGTH = 200
+# A learner's own pages: no shared cache keeps them, and a browser asks again.
+PRIVATE = {"Cache-Control": "private, no-cache"}
 
 
 def token_of(request: Request) -> str | None:

@@ -18,7 +18,10 @@ from app.services.learning import Outcome, Visit, open_lesson
 from app.web.dependencies import Form, Here
 from app.web.item_parts import ItemContext, ItemView, anchor_of
 from app.web.item_views import item_view
-from app.web.lesson_views import contents_view, lesson_url, lesson_view
+from app.web.learner import PRIVATE
+from app.web.lesson_contents import contents_view
+from app.web.lesson_sections import lesson_url
+from app.web.lesson_views import lesson_view
 from app.web.puzzles import lesson_widget, puzzle_widget
 from app.web.rendering import render, render_to_string
 
@@ -91,7 +94,7 @@ def lesson_page(
     )
     place = place_of(here.house, visit.lesson)
     view = lesson_view(visit, place, item=making.item, widget=making.widget, now=datetime.now(UTC))
-    return render(request, TEMPLATE, {"page": view}, status_code=status)
+    return render(request, TEMPLATE, {"page": view}, status_code=status, headers=PRIVATE)
 
 
 def item_fragment(
@@ -112,7 +115,7 @@ def item_fragment(
     if outcome is not None:
         contents = contents_view(visit, swapped=True)
         body += render_to_string(request, TEMPLATE, {"contents": contents}, block="contents")
-    return HTMLResponse(body, status_code=status, headers={"Vary": "HX-Request"})
+    return HTMLResponse(body, status_code=status, headers={"Vary": "HX-Request", **PRIVATE})
 
 
 def widget_fragment(request: Request, here: Here, widget_id: str, tried: Form) -> Response:

@@ -9,7 +9,8 @@ from app.services.learning import finish_lesson, open_lesson, tick_rep
 from app.web.dependencies import FormDep, Here, HereDep, QueryDep
 from app.web.learner import remember
 from app.web.lesson_page import TEMPLATE, lesson_page, widget_fragment
-from app.web.lesson_views import end_view, rep_view
+from app.web.lesson_sections import rep_view
+from app.web.lesson_views import end_view
 from app.web.rendering import render, wants_fragment
 
 router = APIRouter(include_in_schema=False)

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Request, Response
 from app.services.overview import overview
 from app.web.course_views import progress_view
 from app.web.dependencies import HouseDep, TokenDep
+from app.web.learner import PRIVATE
 from app.web.rendering import render
 
 router = APIRouter(include_in_schema=False)
@@ -16,4 +17,4 @@ router = APIRouter(include_in_schema=False)
 def progress(request: Request, house: HouseDep, token: TokenDep) -> Response:
     """What is done, lesson by lesson."""
     view = progress_view(overview(house, token), datetime.now(UTC))
-    return render(request, "pages/progress.html", {"progress": view})
+    return render(request, "pages/progress.html", {"progress": view}, headers=PRIVATE)

@@ -13,13 +13,12 @@ from app.curriculum.grading_puzzle import flat, is_locked
 from app.services.feedback import numbers_of
 from app.services.inputs import InputProblems, parse_inputs
 from app.web import numbers
-from app.web.controls import DOUBLE, HALVE, path_of, query_name, stepped, written
+from app.web.controls import DOUBLE, HALVE, path_of, query_name, stepped
 from app.web.dependencies import Form
 from app.web.lesson_sections import css_id
 from app.web.pipeline_widgets import KINDS as PIPELINES
 from app.web.pipeline_widgets import pipeline_widget
 from app.web.requirements import in_words, value_in_words
-from app.web.schedule_view import view_of
 from app.web.values import address, in_effect
 from app.web.verdict import Verdict
 from app.web.widgets import Requirement, WidgetView, by_path, widget_view
@@ -40,8 +39,6 @@ def lesson_widget(widget: Widget, tried: Form | None, url: str, engine: Engine) 
             action=url,
             caption=widget.caption,
         )
-    if widget.kind == "schedule":
-        return _schedule_widget(widget, url)
     named = [path for path in map(path_of, widget.controls) if path]
     controls = [path for path in named or _degrees(widget) if not is_locked(path, widget.locked)]
     typed = _typed(tried, controls)
@@ -57,24 +54,6 @@ def lesson_widget(widget: Widget, tried: Form | None, url: str, engine: Engine) 
         action=url,
     )
     return replace(view, caption=widget.caption)
-
-
-_STATES = {"good": "fits", "warn": "borderline", "bad": "illegal"}
-
-
-def _schedule_widget(widget: Widget, url: str) -> WidgetView:
-    """A pipeline played out: it stands still here, and opens in the schedule page."""
-    view = view_of({str(name): written(value) for name, value in widget.preset.items()})
-    return WidgetView(
-        id=f"w-{css_id(widget.id)}",
-        action=url,
-        verdict=Verdict(
-            state=_STATES.get(view.verdict.tone, "fits"), lead=view.verdict.lead, rest=view.verdict.rest
-        ),
-        figures=(view.figure,) if view.figure else (),
-        caption=widget.caption,
-        open_url=view.url,
-    )
 
 
 def puzzle_widget(

@@ -12,8 +12,8 @@ from app.services.reporting import REASONS, Subject, my_reports, send, subject_o
 from app.storage.reports import StoredReport
 from app.web.dependencies import FormDep, HouseDep, TokenDep
 from app.web.item_words import answer_words
-from app.web.learner import remember
-from app.web.lesson_views import lesson_url
+from app.web.learner import PRIVATE, remember
+from app.web.lesson_sections import lesson_url
 from app.web.rendering import render, wants_fragment
 from app.web.words import day
 
@@ -103,7 +103,9 @@ def sent(request: Request, house: HouseDep, token: TokenDep, number: int = 0) ->
 @router.get("/reports")
 def mine(request: Request, house: HouseDep, token: TokenDep) -> Response:
     """What I reported and what came of it."""
-    return render(request, "pages/reports.html", {"reports": _views(house, my_reports(house, token))})
+    return render(
+        request, "pages/reports.html", {"reports": _views(house, my_reports(house, token))}, headers=PRIVATE
+    )
 
 
 def form_view(subject: Subject, *, reason: str = "", text: str = "", problem: str = "") -> FormView:
@@ -130,7 +132,9 @@ def form_view(subject: Subject, *, reason: str = "", text: str = "", problem: st
 
 
 def _form(request: Request, form: FormView, *, status: int = 200) -> Response:
-    return render(request, TEMPLATE, {"form": form, "sent": 0}, block="form", status_code=status)
+    return render(
+        request, TEMPLATE, {"form": form, "sent": 0}, block="form", status_code=status, headers=PRIVATE
+    )
 
 
 def _split(lesson: str) -> tuple[str, str]:
