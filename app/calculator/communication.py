@@ -1,6 +1,7 @@
 """What each axis sends in one step, over which link, how long it takes and how much of that is exposed."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +26,14 @@ class Traffic:
     sent_bytes: Number
     operations: Number
     time_s: Number
+
+
+NOTHING = Traffic(sent_bytes=0.0, operations=0.0, time_s=0.0)
+
+
+def _never(condition: Any) -> bool:
+    """Whether a term is zero everywhere, so that its columns need not be worked out."""
+    return not np.any(condition)
 
 
 def group(work: Work, size: Number, stride: Number) -> Ring:
@@ -104,8 +113,9 @@ def context_layer(work: Work, kind: LayerKind) -> Traffic:
 
     (c−1)·2·T·kv/t bytes forward, twice that backward. Source: Liu et al. 2023, ring attention.
     """
-    token_count = tokens(work, kind)
-    block = 2 * token_count * kind.attentions[0].kv_width / work.tensor
+    if _never(work.context > 1):
+        return NOTHING
+    block = 2 * tokens(work, kind) * kind.attentions[0].kv_width / work.tensor
     ranks = group(work, work.context, work.context_stride)
     hops = 3 * (work.context - 1)
     return Traffic(
@@ -120,8 +130,9 @@ def expert_layer(work: Work, kind: LayerKind) -> tuple[Traffic, Traffic]:
 
     Each moves 2·T·h·k/t bytes, k experts a token. Source: Lepikhin et al. 2020 (GShard); Fedus et al. 2021.
     """
-    token_count = tokens(work, kind)
-    payload = 2 * token_count * work.hidden_size * kind.routed_per_token / work.tensor
+    if _never(kind.routed_per_token > 0):
+        return NOTHING, NOTHING
+    payload = 2 * tokens(work, kind) * work.hidden_size * kind.routed_per_token / work.tensor
     ranks = group(work, work.expert, work.data_stride)
     routed = np.where(kind.routed_per_token > 0, 1.0, 0.0)
     full = np.where(work.recompute == FULL, 2.0, 0.0)
@@ -131,13 +142,36 @@ def expert_layer(work: Work, kind: LayerKind) -> tuple[Traffic, Traffic]:
     )
 
 
-def _shard_and_replicas(work: Work, size: Number) -> tuple[Ring, Ring]:
-    shard = np.minimum(work.shard_group, size)
-    replicas = size / shard
-    return (
-        group(work, shard, work.data_stride),
-        group(work, replicas, work.data_stride * shard),
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sharing:
+    """Weights of one kind on one device, and the ranks that hold the same ones."""
+
+    weights: Number
+    whole: Ring  # all of them
+    shard: Ring  # those that share one copy of sharded states
+    replicas: Ring  # the copies
+
+
+def sharings(work: Work, dense: Number, expert: Number) -> list[Sharing]:
+    """The dense weights over c·d ranks; the experts' over c·d/e ranks, e apart, where there are any."""
+    found = []
+    copies = work.data * work.context
+    for weights, size, stride in (
+        (dense, copies, work.data_stride),
+        (expert, copies / work.expert, work.data_stride * work.expert),
+    ):
+        if _never(weights > 0):
+            continue
+        shard = np.minimum(work.shard_group, size)
+        found.append(
+            Sharing(
+                weights=weights,
+                whole=group(work, size, stride),
+                shard=group(work, shard, stride),
+                replicas=group(work, size / shard, stride * shard),
+            )
+        )
+    return found
 
 
 def fsdp_layer(work: Work, dense: Number, expert: Number) -> tuple[Traffic, Traffic]:
@@ -147,20 +181,17 @@ def fsdp_layer(work: Work, dense: Number, expert: Number) -> tuple[Traffic, Traf
     where the states are copied (zero_group), all-reduces the shard over the copies.
     Source: Rajbhandari et al. 2020, section 7; Zhao et al. 2023 (FSDP).
     """
+    forward = backward = NOTHING
+    if _never(work.zero_stage >= 2):
+        return forward, backward
     on = np.where(work.zero_stage >= 2, 1.0, 0.0)
     again = np.where(work.zero_stage >= 3, 1.0, 0.0)
-    forward = Traffic(sent_bytes=0.0, operations=0.0, time_s=0.0)
-    backward = forward
-    for weights, size in (
-        (dense, work.data * work.context),
-        (expert, work.data * work.context / work.expert),
-    ):
-        has = np.where(weights > 0, on, 0.0)
-        shard, replicas = _shard_and_replicas(work, size)
-        forward = plus(forward, collectives(shard, GATHERS, 2 * weights, has))
-        backward = plus(backward, collectives(shard, GATHERS, 2 * weights, has * again))
-        backward = plus(backward, collectives(shard, GATHERS, work.grad_bytes * weights, has))
-        copies = collectives(replicas, ALL_REDUCE, work.grad_bytes * weights / shard.size, has)
+    for part in sharings(work, dense, expert):
+        gradient = work.grad_bytes * part.weights
+        forward = plus(forward, collectives(part.shard, GATHERS, 2 * part.weights, on))
+        backward = plus(backward, collectives(part.shard, GATHERS, 2 * part.weights, again))
+        backward = plus(backward, collectives(part.shard, GATHERS, gradient, on))
+        copies = collectives(part.replicas, ALL_REDUCE, gradient / part.shard.size, on)
         backward = plus(backward, copies)
     return forward, backward
 
@@ -169,23 +200,19 @@ def gradient_sync(work: Work, dense: Number, expert: Number) -> Traffic:
     """Once per step, below ZeRO-2: all-reduce of the gradients, or reduce-scatter and gather of the weights.
 
     ZeRO-0: all-reduce g·P. ZeRO-1: scatter g·P, gather 2P in the shard group; all-reduce over its copies.
-    Source: Rajbhandari et al. 2020 §7.
+    Source: Rajbhandari et al. 2020, section 7.
     """
-    off = np.where(work.zero_stage < 2, 1.0, 0.0)
-    sharded = np.where(work.zero_stage == 1, off, 0.0)
-    total = Traffic(sent_bytes=0.0, operations=0.0, time_s=0.0)
-    for weights, size in (
-        (dense, work.data * work.context),
-        (expert, work.data * work.context / work.expert),
-    ):
-        has = np.where(weights > 0, 1.0, 0.0)
-        whole = group(work, size, work.data_stride)
-        shard, replicas = _shard_and_replicas(work, size)
-        gradient = work.grad_bytes * weights
-        total = plus(total, collectives(whole, ALL_REDUCE, gradient, has * (off - sharded)))
-        total = plus(total, collectives(shard, GATHERS, gradient, has * sharded))
-        total = plus(total, collectives(replicas, ALL_REDUCE, gradient / shard.size, has * sharded))
-        total = plus(total, collectives(shard, GATHERS, 2 * weights, has * sharded))
+    total = NOTHING
+    if _never(work.zero_stage < 2):
+        return total
+    plain = np.where(work.zero_stage < 1, 1.0, 0.0)
+    sharded = np.where(work.zero_stage == 1, 1.0, 0.0)
+    for part in sharings(work, dense, expert):
+        gradient = work.grad_bytes * part.weights
+        total = plus(total, collectives(part.whole, ALL_REDUCE, gradient, plain))
+        total = plus(total, collectives(part.shard, GATHERS, gradient, sharded))
+        total = plus(total, collectives(part.replicas, ALL_REDUCE, gradient / part.shard.size, sharded))
+        total = plus(total, collectives(part.shard, GATHERS, 2 * part.weights, sharded))
     return total
 
 
@@ -220,4 +247,4 @@ def pipeline_micro_batch(work: Work) -> Traffic:
 
 def exposed_beside(busy_s: Number, comm_s: Number, overlap_cost: Number) -> Number:
     """Seconds that communication adds to the work it runs beside: max(a, b) + κ·min(a, b) − a."""
-    return hidden_s(busy_s, comm_s, overlap_cost) - busy_s
+    return np.where(comm_s > 0, hidden_s(busy_s, comm_s, overlap_cost) - busy_s, 0.0)

@@ -22,12 +22,7 @@ class Stage:
     late: Number
     embedding: Number  # 1 where it holds the embedding
     head: Number
-    sends: Number  # 1 in the middle, 1/2 at an end, 0 alone
-
-    @property
-    def ends(self) -> Number:
-        """1 where it holds the vocabulary's weights."""
-        return np.maximum(self.embedding, self.head)
+    sends: Number  # share of a middle stage's sends: an end has no neighbour on one side; alone 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,23 +50,41 @@ class Costs:
     sends: comm.Traffic
     accumulate_s_per_weight: Number
     vocabulary_weights: Number
+    tied: Number
+    vocabulary_data: comm.Traffic  # gathers and scatters of one matrix of the vocabulary, fully sharded
+    vocabulary_data_s: tuple[Number, Number]  # what they add to a forward and a backward pass
 
 
 def costs(work: Work) -> Costs:
     """Price every kind of layer, the ends and the sends of a step."""
     late = layer_cost(work, work.late)
     _, bytes_per_s = gemm_rates(work)
+    head, vocabulary = head_s(work), work.vocab_size * work.hidden_size / work.tensor
+    gather, scatter = comm.fsdp_layer(work, vocabulary, 0.0)
+    kappa = work.rates.overlap_cost
     accumulates = np.where((work.zero_stage < 2) & (work.micro_batches > 1), 1.0, 0.0)
     return Costs(
         early=late if work.early is work.late else layer_cost(work, work.early),
         late=late,
         embedding_s=embedding_s(work),
-        head_s=head_s(work),
+        head_s=head,
         sends=comm.pipeline_micro_batch(work),
         # Adding a gradient to its sum: read it, read the sum, write the sum.
         accumulate_s_per_weight=accumulates * (2 + 2 * work.grad_bytes) / bytes_per_s,
-        vocabulary_weights=work.vocab_size * work.hidden_size / work.tensor,
+        vocabulary_weights=vocabulary,
+        tied=work.tied_embeddings,
+        vocabulary_data=comm.plus(gather, scatter),
+        vocabulary_data_s=(
+            comm.exposed_beside(head[0], gather.time_s, kappa),
+            comm.exposed_beside(head[1], scatter.time_s, kappa),
+        ),
     )
+
+
+def vocabularies(stage: Stage, cost: Costs) -> Number:
+    """Matrices of the vocabulary's size on a stage: tied ones are one where both ends are."""
+    both = stage.embedding + stage.head
+    return np.where(cost.tied > 0, np.minimum(both, 1.0), both)
 
 
 def weights(stage: Stage, cost: Costs) -> tuple[Number, Number]:
@@ -79,7 +92,7 @@ def weights(stage: Stage, cost: Costs) -> tuple[Number, Number]:
     dense = (
         stage.early * cost.early.dense_weights
         + stage.late * cost.late.dense_weights
-        + stage.ends * cost.vocabulary_weights
+        + vocabularies(stage, cost) * cost.vocabulary_weights
     )
     return dense, stage.early * cost.early.expert_weights + stage.late * cost.late.expert_weights
 
@@ -87,11 +100,13 @@ def weights(stage: Stage, cost: Costs) -> tuple[Number, Number]:
 def stage_seconds(stage: Stage, cost: Costs) -> StageSeconds:
     """Seconds of one micro-batch on a stage: forward, backward, and the weight gradients among it."""
     dense, expert = weights(stage, cost)
+    tables = vocabularies(stage, cost)
     forward = (
         stage.early * cost.early.forward_s
         + stage.late * cost.late.forward_s
         + stage.embedding * cost.embedding_s[0]
         + stage.head * cost.head_s[0]
+        + tables * cost.vocabulary_data_s[0]
         + 0.5 * stage.sends * cost.sends.time_s
     )
     backward = (
@@ -99,6 +114,7 @@ def stage_seconds(stage: Stage, cost: Costs) -> StageSeconds:
         + stage.late * cost.late.backward_s
         + stage.embedding * cost.embedding_s[1]
         + stage.head * cost.head_s[1]
+        + tables * cost.vocabulary_data_s[1]
         + 0.5 * stage.sends * cost.sends.time_s
         + (dense + expert) * cost.accumulate_s_per_weight
     )
@@ -123,7 +139,8 @@ def _candidates(work: Work) -> tuple[Stage, Stage, Stage, Stage]:
     The early kind comes first, so a middle stage's time is monotone in its place and its extremes are here.
     """
     alone = np.where(work.pipeline > 1, 0.0, 1.0)
-    end = np.where(work.pipeline > 1, 0.5, 0.0)
+    # Of 2v sends a micro-batch an end stage makes 2v − 1: its outermost chunk has no neighbour.
+    end = np.where(work.pipeline > 1, 1.0 - 0.5 / work.chunks, 0.0)
     between = np.where(work.pipeline > 2, 1.0, 0.0)
     before_last = np.where(work.pipeline > 1, work.num_layers - work.layers_last, 0.0)
 

@@ -12,7 +12,7 @@ from app.calculator.constants import Constants
 from app.calculator.layout import Column, Layouts
 from app.calculator.model import Model
 from app.calculator.schedules import bubble_fraction, bubble_over_ideal
-from app.calculator.stages import Costs, Pipeline, Stage, costs, pipeline, weights
+from app.calculator.stages import Costs, Pipeline, Stage, costs, pipeline, vocabularies, weights
 from app.calculator.training import Training
 from app.calculator.work import Work
 from app.calculator.work_build import work_of
@@ -90,7 +90,7 @@ def step_time_of(work: Work) -> TimeColumns:
         "expert_parallel_s": _layers_s(work, cost, stage, "expert_s"),
         "pipeline_p2p_s": m * stage.sends * cost.sends.time_s,
         "bubble_s": bubble_s,
-        "data_parallel_s": _layers_s(work, cost, stage, "data_s") + _sync_s(work, sync, line.slowest_s),
+        "data_parallel_s": _data_s(work, cost, stage) + _sync_s(work, sync, line.slowest_s),
         "optimizer_s": _optimizer_s(work, *weights(stage, cost)),
     }
     parts["other_s"] = _other_s(work, parts, _layers_s(work, cost, stage, "floor_s"))
@@ -117,6 +117,12 @@ def _compute_s(work: Work, cost: Costs, stage: Stage) -> Number:
     accumulate = (dense + expert) * cost.accumulate_s_per_weight
     layers: Number = _layers_s(work, cost, stage, "compute_s")
     return layers + work.micro_batches * (ends + accumulate)
+
+
+def _data_s(work: Work, cost: Costs, stage: Stage) -> Number:
+    """What the gathers and scatters of fully sharded layers and vocabularies add, over all micro-batches."""
+    tables = vocabularies(stage, cost) * (cost.vocabulary_data_s[0] + cost.vocabulary_data_s[1])
+    return _layers_s(work, cost, stage, "data_s") + work.micro_batches * tables
 
 
 def _sync_s(work: Work, sync: comm.Traffic, slowest_s: Number) -> Number:
@@ -183,11 +189,13 @@ def _axes(
         early, late = getattr(cost.early, axis), getattr(cost.late, axis)
         return comm.times(comm.plus(comm.times(early, stage.early), comm.times(late, stage.late)), m)
 
+    tables = comm.times(cost.vocabulary_data, m * vocabularies(stage, cost))
+    sharded = comm.plus(layers("data"), tables)
     found = {
         "tensor_parallel": (work.tensor, work.tensor_stride, layers("tensor")),
         "context_parallel": (work.context, work.context_stride, layers("context")),
         "pipeline_parallel": (work.pipeline, work.pipeline_stride, comm.times(cost.sends, m * stage.sends)),
-        "data_parallel": (work.data * work.context, work.data_stride, comm.plus(layers("data"), sync)),
+        "data_parallel": (work.data * work.context, work.data_stride, comm.plus(sharded, sync)),
         "expert_parallel": (work.expert, work.data_stride, layers("expert")),
     }
     shape = parts["step_s"].shape
