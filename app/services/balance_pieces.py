@@ -10,6 +10,7 @@ from app.services.input_values import InputProblem, did_you_mean, number_of, sho
 
 PIECE_KEYS = ("name", "forward_s", "backward_s", "memory_bytes")
 REPEATED = re.compile(r"\s*([^,;\t]*?[^,;\t\s])\s*[×*]\s*(\d{1,9})\s*([,;\t].*)$")
+LEAST = 1e-12  # seconds, or bytes; 0 is taken too
 MOST = {"forward_s": MOST_SECONDS, "backward_s": MOST_SECONDS, "memory_bytes": MOST_BYTES}
 
 
@@ -84,7 +85,7 @@ def _piece(at: int, raw: object, problems: list[InputProblem]) -> Piece | None:
         if (written is None or written == "") and key != "forward_s":
             continue
         value = number_of(written)
-        if value is None or not 0 <= value <= most:
+        if value is None or not (value == 0 or LEAST <= value <= most):
             told = "Missing" if written is None else f"{shown(written)} cannot be used"
             message = f"{told}. Write a number from 0 to {most:,.12g}."
             problems.append(InputProblem(field=f"{where}.{key}", message=message))

@@ -8,7 +8,7 @@ from app.services.inputs import InputProblems
 from app.services.schedule_inputs import ScheduleInputs, parse_schedule
 from app.services.scheduling import play_schedule
 
-MOST_CELLS = 8_192  # p·v·m of one pipeline; larger ones are not compared
+MOST_CELLS = 4_096  # p·v·m of one pipeline; larger ones are not compared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

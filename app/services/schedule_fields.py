@@ -4,7 +4,7 @@ from app.calculator.fields import Field
 from app.calculator.layout import SCHEDULE_NAMES
 from app.calculator.schedules_simulation import MAX_CELLS
 
-MAX_SECONDS = 1e6
+MIN_SECONDS, MAX_SECONDS = 1e-12, 1e6  # of one cell; 0 is taken too
 
 FIELDS = (
     Field(

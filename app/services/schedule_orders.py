@@ -19,7 +19,11 @@ def read_orders(raw: object, p: int, m: int, v: int) -> tuple[tuple[Order, ...] 
     """One order per stage, from text (a line per stage) or a list; cells that do not exist are problems."""
     stages = re.split(r"[\n|]", raw.strip()) if isinstance(raw, str) else raw
     if not isinstance(stages, list | tuple) or len(stages) != p:
-        told = f"{len(stages):,} orders" if isinstance(stages, list | tuple) else shown(raw)
+        told = (
+            f"{len(stages):,} order{'' if len(stages) == 1 else 's'}"
+            if isinstance(stages, list | tuple)
+            else shown(raw)
+        )
         message = f"{told} for {p} stages. Write one order per stage, the first stage first. {HOW}"
         return None, [InputProblem(field="order", message=message)]
     orders, problems = [], []

@@ -7,7 +7,7 @@ from typing import Any
 from app.calculator.layout import Schedule
 from app.calculator.schedules_simulation import Work, work_of_stages
 from app.services.input_values import InputProblem, expected, number_of, shown
-from app.services.schedule_fields import BY_NAME, MAX_SECONDS
+from app.services.schedule_fields import BY_NAME, MAX_SECONDS, MIN_SECONDS
 
 Times = dict[str, tuple[float, ...]]
 
@@ -68,14 +68,19 @@ def _per_stage(
 
 
 def seconds_of(raw: object) -> float | None:
-    """Seconds from 0 to the largest that is taken; None for anything else."""
+    """Seconds: 0, or from the shortest to the longest that is taken; None for anything else."""
     value = number_of(raw)
-    return float(value) if value is not None and 0 <= value <= MAX_SECONDS else None
+    usable = value is not None and (value == 0 or MIN_SECONDS <= value <= MAX_SECONDS)
+    return float(value) if usable and value is not None else None
 
 
 def refusal(field: str, raw: object) -> InputProblem:
     """What is wrong with a value of this field (`forward_s.3`: its fourth), and what to write."""
     spec = BY_NAME[field.partition(".")[0]]
+    value = number_of(raw)
+    if spec.unit == "s" and value is not None and 0 < value < MIN_SECONDS:
+        message = f"{shown(raw)} is too short to be played. Write 0, or at least {MIN_SECONDS:g} s."
+        return InputProblem(field=field, message=message)
     return InputProblem(field=field, message=f"{shown(raw)} cannot be used. {expected(spec)}")
 
 

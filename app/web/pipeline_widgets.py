@@ -1,6 +1,7 @@
 """A pipeline inside a lesson: the schedule and the balance, as a live figure or as a puzzle."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -13,6 +14,7 @@ from app.services.inputs import InputProblems
 from app.services.schedule_fields import BY_NAME as SCHEDULE_FIELDS
 from app.services.schedule_inputs import parse_schedule
 from app.services.scheduling import play_schedule
+from app.web import numbers
 from app.web.balance_view import pieces_of_stages, verdict_of
 from app.web.charts.balance import balance_figure
 from app.web.charts.figure import Figure
@@ -105,7 +107,10 @@ def _schedule(
     played = play_schedule(parsed)
     if played.simulation is None:
         return _broken(played.violations), (), ()
-    return headline_of(played), (timeline_figure(played, id=f"{id}-timeline"),), ()
+    share = numbers.percent(played.simulation.bubble_over_ideal)
+    headline = headline_of(played)
+    headline = replace(headline, rest=f"{headline.rest} Over ideal: {share}.")
+    return headline, (timeline_figure(played, id=f"{id}-timeline"),), ()
 
 
 def _balance(

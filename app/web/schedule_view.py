@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from app.calculator.layout import Schedule
+from app.calculator.schedules_simulation import Event
 from app.services.input_values import InputProblem, number_of
 from app.services.inputs import InputProblems
 from app.services.schedule_comparison import Compared, compare
@@ -96,7 +97,7 @@ def view_of(raw: Mapping[str, str], at: str = "") -> ScheduleView:
         steps=steps,
         comparison=_comparison(compare(inputs)),
         events=_events(played),
-        num_events=len(run.events),
+        num_events=len(run.rows),
     )
 
 
@@ -261,7 +262,7 @@ def _events(played: Played) -> Table:
     run, chunks = played.simulation, played.inputs.virtual_pipeline_stages
     assert run is not None
     rows = []
-    for event in run.events[:EVENTS_SHOWN]:
+    for event in map(Event._make, run.rows[:EVENTS_SHOWN]):
         cells = [
             Cell(text=f"stage {event.stage}"),
             Cell(text=KINDS[event.kind][3]),

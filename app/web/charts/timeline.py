@@ -197,7 +197,7 @@ def _title(played: Played, run: Simulation) -> str:
 
 
 def _key(run: Simulation) -> tuple[KeyEntry, ...]:
-    kinds = {event.kind for event in run.events[: len(run.events) // len(run.busy_s)]}
+    kinds = {row[1] for row in run.rows[: len(run.rows) // len(run.busy_s)]}
     backward = "input gradient" if "W" in kinds else "backward"
     words = {"F": "forward", "B": backward, "W": "weight gradient"}
     drawn = [KeyEntry(label=words[k], css=KINDS[k][0], texture=KINDS[k][1]) for k in KINDS if k in kinds]

@@ -52,7 +52,7 @@ def caption(played: Played) -> Markup:
 
 def stage_table(run: Simulation) -> Table:
     """Per stage: what it holds, works and waits, and when its first backward begins."""
-    first_backward = {e.stage: e.start_s for e in reversed(run.events) if e.kind == "B"}
+    first_backward = {stage: start_s for stage, kind, *_, start_s, _ in reversed(run.rows) if kind == "B"}
     rows = []
     for stage, busy_s in enumerate(run.busy_s):
         idle_s = max(0.0, run.makespan_s - busy_s)

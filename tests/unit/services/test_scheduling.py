@@ -101,6 +101,17 @@ def test_bad_times_are_named(bad):
     assert field.startswith("forward_s")
 
 
+def test_times_too_short_to_play_are_refused():
+    answer = schedule({"num_stages": 2, "num_micro_batches": 2, "forward_s": 1e-300, "p2p_s": 5e-324})
+    assert fields(answer) == ["p2p_s", "forward_s.0", "forward_s.1"]
+    assert "at least 1e-12 s" in messages(answer)
+
+
+def test_lessons_may_write_the_path_of_a_field():
+    sizes = {"layout.schedule": "gpipe", "num_stages": 2, "num_micro_batches": 2}
+    assert schedule(sizes)["schedule"] == "gpipe"
+
+
 def test_all_zero_times_are_refused():
     assert fields(schedule({"num_stages": 2, "num_micro_batches": 2, "forward_s": 0, "backward_s": 0}))
 

@@ -25,7 +25,10 @@ def said(view):
 def test_a_schedule_with_its_presets_controls():
     view = pipeline_widget("schedule", SIZES, id="w-1", action="/there")
     assert kinds(view) == {"schedule": "select", "num_stages": "stepper", "num_micro_batches": "stepper"}
-    assert said(view) == "27.3 % of the time is idle: GPipe takes 33 s for 8 micro-batches on 4 stages."
+    assert (
+        said(view)
+        == "27.3 % of the time is idle: GPipe takes 33 s for 8 micro-batches on 4 stages. Over ideal: 37.5 %."
+    )
     assert [figure.id for figure in view.figures] == ["w-1-timeline"]
     assert {control.id for control in view.controls} >= {"w-1-num-stages"}
 
