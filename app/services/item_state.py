@@ -27,6 +27,7 @@ class ItemState:
     confidence: str = ""  # said, but not committed to an answer yet
     answer: PastEvent | None = None
     score: PastEvent | None = None
+    misread: bool = False  # the last thing sent could not be understood
     shown: bool = False
     ever_right: bool = False
     older: PastEvent | None = None
@@ -75,7 +76,7 @@ def fold(events: Iterable[PastEvent], content_hash: str) -> ItemState:
 def _after(state: ItemState, event: PastEvent) -> ItemState:
     if event.seed != state.seed:  # new numbers: a fresh start on the same question
         state = ItemState(seed=event.seed, ever_right=state.ever_right, older=state.older)
-    state = replace(state, last_at=event.at)
+    state = replace(state, last_at=event.at, misread=False)
     match event.action:
         case "hint":
             hints = max(state.hints_open, event.hints_used)
@@ -86,7 +87,7 @@ def _after(state: ItemState, event: PastEvent) -> ItemState:
             right = state.ever_right or event.verdict in ("had_it", "passed")
             return replace(state, score=event, ever_right=right)
         case "answer" if event.verdict == NOT_UNDERSTOOD:
-            return replace(state, typed=event.answer)
+            return replace(state, typed=event.answer, misread=True)
         case "answer":
             return replace(
                 state,

@@ -8,9 +8,9 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from app.curriculum.blocks import Item, Lesson
-from app.services.feedback import Feedback, feedback_on
+from app.services.feedback import feedback_on
 from app.services.house import House, UnknownPlaceError
-from app.services.item_state import NOT_UNDERSTOOD, ItemState, fold
+from app.services.item_state import ItemState, fold
 from app.storage import learners, progress, reports
 from app.storage.progress import Event, ItemRef, MarkState, PastEvent
 
@@ -51,7 +51,7 @@ class Submission:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What came of it. With a `problem`, nothing was graded; `typed` is to be shown again.
+    """What came of it. With a `problem`, nothing was stored; `typed` is to be shown again.
 
     `token` is what the browser should remember, or None when it already does.
     """
@@ -59,7 +59,6 @@ class Outcome:
     item: Item
     state: ItemState
     action: str
-    feedback: Feedback | None = None
     problem: str = ""
     typed: Mapping[str, Any] | None = None
     confidence: str = ""
@@ -107,30 +106,16 @@ def act_on_item(
             typed=submission.answer,
             confidence=submission.confidence,
         )
-    feedback = (
-        feedback_on(item, submission.answer, submission.seed, house.engine)
-        if submission.action == "answer"
-        else None
-    )
+    verdict = ""
+    if submission.action == "answer":
+        verdict = feedback_on(item, submission.answer, submission.seed, house.engine).verdict
     with house.database.writing() as session:
         learner_id, new_token = learner_for_writing(session, token, now)
         before = _state(session, learner_id, lesson, item)
-        event = _event(
-            item, submission, before, verdict=feedback.verdict if feedback else "", lesson=lesson, now=now
-        )
+        event = _event(item, submission, before, verdict=verdict, lesson=lesson, now=now)
         progress.add_event(session, learner_id, ref_of(lesson, item), event)
         state = _state(session, learner_id, lesson, item)
-    misread = feedback is not None and feedback.verdict == NOT_UNDERSTOOD
-    return Outcome(
-        item=item,
-        state=state,
-        action=submission.action,
-        feedback=feedback,
-        problem=feedback.text if feedback and misread else "",
-        typed=submission.answer if misread else None,
-        confidence=submission.confidence if misread else "",
-        token=new_token,
-    )
+    return Outcome(item=item, state=state, action=submission.action, token=new_token)
 
 
 def tick_rep(

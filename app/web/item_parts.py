@@ -86,7 +86,6 @@ class ItemView:
     kind: str
     shape: str
     submit: str
-    default_action: str = "answer"
     submit_shown: bool = True
     submit_first: bool = False
     show_label: str = ""

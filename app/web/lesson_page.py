@@ -57,17 +57,19 @@ class Making:
             puzzle = puzzle_widget(
                 shown, state.typed, self.tried.get(item.id), f"{url}/items/{item.id}", self.house.engine
             )
-        feedback = None
-        if state.answer is not None and not is_self_scored(item):
+        feedback, problem, lead = None, outcome.problem if outcome else "", "Not sent yet."
+        if state.misread and not problem:
+            misread = feedback_on(item, state.typed, state.seed, self.house.engine)
+            problem, lead = misread.text, "Not understood."
+        elif state.answer is not None and not is_self_scored(item):
             feedback = feedback_on(item, state.answer.answer, state.seed, self.house.engine)
-        misread = outcome is not None and outcome.feedback is not None and bool(outcome.problem)
         return ItemContext(
             lesson_url=url,
             reported=anchor_of(item.id) in self.visit.reported,
             checks_open=self.checks_open,
             feedback=feedback,
-            problem=outcome.problem if outcome else "",
-            problem_lead="Not understood." if misread else "Not sent yet.",
+            problem=problem,
+            problem_lead=lead,
             typed=outcome.typed if outcome else None,
             confidence=outcome.confidence if outcome else "",
             action=outcome.action if outcome else "",
