@@ -1,4 +1,7 @@
-"""Judge every token once: links, images, raw HTML, diagrams, formulas. The verdict lies in the token's meta."""
+"""Judge every token once: links, images, raw HTML, diagrams, formulas.
+
+The verdict lies in the token's meta.
+"""
 
 import re
 from collections.abc import Sequence
@@ -7,11 +10,11 @@ from html import escape
 from markdown_it.token import Token
 
 from app.curriculum.blocks import Diagram, Link
+from app.curriculum.checked_numbers import take_checked_numbers
 from app.curriculum.figures import describe_diagram, diagram_figure, draw_diagram, set_formula
 from app.curriculum.links import Target, resolve_image, resolve_link
-from app.curriculum.checked_numbers import take_checked_numbers
 from app.curriculum.page import Page
-from app.curriculum.raw_html import WITH_CONTENT, filter_html
+from app.curriculum.raw_html import WITH_CONTENT, Depth, filter_html
 from app.curriculum.text import collapse, digest, slugify
 
 EXTENSION = re.compile(r"\s*<!--\s*(item|widget|course)\b(.*?)-->\s*\Z", re.DOTALL)
@@ -39,7 +42,7 @@ def annotate(tokens: Sequence[Token], page: Page) -> None:
         elif token.type == "heading_open":
             token.meta["anchor"] = page.anchor(slugify(plain_text(tokens[position + 1 : position + 2])))
         elif token.type == "fold_open":
-            summary, _ = filter_html(token.meta["fold"].summary, lambda key, value: "")
+            summary, _ = filter_html(token.meta["fold"].summary, lambda key, value: "", Depth())
             token.meta["summary_html"] = summary
 
 
@@ -84,7 +87,7 @@ def _filtered(content: str, page: Page, line: int) -> str:
             page.report.add(target.code, line, target.message)
         return target.href if target.kind != "elsewhere" else ""
 
-    html, findings = filter_html(content, resolve)
+    html, findings = filter_html(content, resolve, page.depth)
     for finding in findings:
         where = line + content[: finding.offset].count("\n")
         shown = collapse(finding.text)
@@ -122,7 +125,7 @@ def _fence(token: Token, page: Page, line: int) -> None:
 
 
 def _closed(token: Token, page: Page) -> bool:
-    assert token.map is not None  # noqa: S101
+    assert token.map is not None
     last = next(
         (text for text in reversed(page.source.lines[token.map[0] + 1 : token.map[1]]) if text.strip()), ""
     )
@@ -163,7 +166,9 @@ def _inline(token: Token, page: Page) -> None:
             index += child.content.count("\n")
         elif child.meta.get("long"):
             page.report.add(
-                "TX001", line, "the paragraph is too long to be read as Markdown; it is shown as plain text"
+                "TX001",
+                line,
+                "the paragraph is too long or too tangled to be read as Markdown; it is shown as plain text",
             )
     take_checked_numbers(children, page)
     _raw_inline(children, page)

@@ -25,6 +25,7 @@ _ANSWER_WORDS = re.compile(
     re.IGNORECASE,
 )
 _JOINERS = re.compile(r"\s*(?:,|;|&|\+|and|or|,\s*and)\s*", re.IGNORECASE)
+LONGEST = 10_000  # characters of a paragraph in which reasons are looked for
 _POINTS = re.compile(r"\s*\((\d{1,3})(?:\s*(?:points?|p))?\)\s*")
 
 
@@ -57,7 +58,9 @@ def read_options(items: list[tuple[str, Node]], render: Render) -> tuple[Option,
 
 
 def without_prefix(tokens: Sequence[Token], pattern: re.Pattern[str]) -> list[Token]:
-    """The tokens with a letter or box at the start of their first text taken off, also out of bold or italics."""
+    """The tokens with a letter or box at the start of their first text taken off, also out of bold
+    or italics.
+    """
     copied = list(tokens)
     position = next((i for i, token in enumerate(copied) if token.type == "inline"), None)
     if position is None:
@@ -94,7 +97,9 @@ def _unwrapped(html: str) -> str:
 
 
 def read_key(check: Sequence[Token]) -> tuple[str, ...]:
-    """The letters that the Check names as right, from its first paragraph; empty when it names none for sure."""
+    """The letters that the Check names as right, from its first paragraph; empty when it names none
+    for sure.
+    """
     inline = next((token for token in check if token.type == "inline"), None)
     if inline is None:
         return ()
@@ -130,7 +135,9 @@ def read_reasons(check: Sequence[Token], letters: Sequence[str], render: Render)
                 inner = list(item.tokens[1:-1]) if several else without_prefix(item.tokens[1:-1], OPTION)
                 _note(reasons, named, letters, _unwrapped(render(inner)), collapse(plain_text(inner)))
         elif node.kind == "paragraph_open":
-            sentences = _sentences(node.tokens[1].children or [])
+            sentences = (
+                _sentences(node.tokens[1].children or []) if len(node.tokens[1].content) < LONGEST else []
+            )
             if position == 0 and sentences and _is_key(sentences[0]):
                 sentences = sentences[1:]
             for sentence in sentences:

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - a table is read by rows
 """Every problem the parser and the lint can report: one table, from which the manual's list is made."""
 
 from dataclasses import dataclass

@@ -13,7 +13,8 @@ from app.curriculum.quantities import canonical_unit, read_tolerance
 from app.curriculum.yaml_reader import YamlError, read_yaml
 
 ITEM_FIELDS = (
-    "id", "kind", "answer", "unit", "tolerance", "wrong", "vary", "skill", "from", "misconceptions", "shuffle", "order", "pass",
+    "id", "kind", "answer", "unit", "tolerance", "wrong", "vary", "skill", "from", "misconceptions",
+    "shuffle", "order", "pass",
     "verb", "preset", "locked", "require", "example",
 )  # fmt: skip
 WIDGET_FIELDS = ("id", "preset", "show", "controls", "locked", "caption")
@@ -266,6 +267,12 @@ def read_widget(text: str, line: int, position: int, page: Page) -> Widget | Non
         return tuple(str(word) for word in expect(fields, name, list, page) or [])
 
     return Widget(
-        id=fields.text("id") or f"widget-{position}", kind=kind, preset=expect(fields, "preset", dict, page) or {},
-        show=words("show"), controls=words("controls"), locked=words("locked"), caption=fields.text("caption"), line=line,
-    )  # fmt: skip
+        id=fields.text("id") or f"widget-{position}",
+        kind=kind,
+        preset=expect(fields, "preset", dict, page) or {},
+        show=words("show"),
+        controls=words("controls"),
+        locked=words("locked"),
+        caption=fields.text("caption"),
+        line=line,
+    )

@@ -91,4 +91,5 @@ def diagram_figure(source: str, address: str) -> str:
     if not address:
         return f'<figure class="mermaid">{text}</figure>\n'
     image = f'<img src="{escape(address)}" alt="{escape(describe_diagram(source))}" loading="lazy">'
-    return f'<figure class="mermaid">{image}<details><summary>The diagram as text</summary>{text}</details></figure>\n'
+    words = f"<details><summary>The diagram as text</summary>{text}</details>"
+    return f'<figure class="mermaid">{image}{words}</figure>\n'

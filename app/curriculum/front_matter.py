@@ -11,11 +11,15 @@ from app.curriculum.yaml_reader import YamlError, read_yaml
 
 TEXT_FIELDS = ("title", "description", "type")
 TYPES = ("index", "topic", "lesson", "reference", "glossary", "resources")
+MOST_LINES = 200  # whose faults are told apart
 _FIELD = re.compile(r"([A-Za-z_][\w-]*)\s*:(?:\s+(.*?)\s*|\s*)$")
 _OPENERS = {
-    "`": "a backtick", "%": "a percent sign", "@": "an at sign", "*": "an asterisk", "&": "an ampersand", "!": "an exclamation mark",
-    "[": "a square bracket", "{": "a brace", ">": "a greater-than sign", "|": "a vertical bar", "#": "a number sign", "- ": "a dash",
-    "? ": "a question mark", "'": "a single quote", '"': "a double quote", ",": "a comma", "]": "a square bracket", "}": "a brace",
+    "`": "a backtick", "%": "a percent sign", "@": "an at sign", "*": "an asterisk",
+    "&": "an ampersand", "!": "an exclamation mark",
+    "[": "a square bracket", "{": "a brace", ">": "a greater-than sign", "|": "a vertical bar",
+    "#": "a number sign", "- ": "a dash",
+    "? ": "a question mark", "'": "a single quote", '"': "a double quote", ",": "a comma",
+    "]": "a square bracket", "}": "a brace",
 }  # fmt: skip
 
 
@@ -104,7 +108,7 @@ def _mend_text_fields(
                 fix=_quoted(key, source),
                 recovered=True,
             )
-        elif not quoted and source[:1] in ("[", "{", "&", "!", "*") or isinstance(values[key], list | dict):
+        elif (not quoted and source[:1] in ("[", "{", "&", "!", "*")) or isinstance(values[key], list | dict):
             values[key] = source or written
             report.add(
                 "FM002",
@@ -129,7 +133,7 @@ def _quoted(key: str, value: str) -> str:
 def _report_invalid(loaded: Any, block: list[str], report: Report) -> None:
     """Name every line that is to blame; when none stands out, the place where YAML gave up."""
     blamed = False
-    for index, line in enumerate(block):
+    for index, line in enumerate(block[:MOST_LINES]):
         match = _FIELD.match(line)
         if not match or not match.group(2):
             continue
@@ -142,11 +146,12 @@ def _report_invalid(loaded: Any, block: list[str], report: Report) -> None:
             why = f"the {key} has a quote that is not closed or closed too early"
         else:
             why = _opening(value)
+        what = "it" if why.startswith("the value") else "the value"
+        message = f"front matter is not valid YAML: {why}; put {what} in double quotes"
         text = value.strip(value[0]) if value[:1] in ("'", '"') else value
-        report.add("FM002", index + 2, f"front matter is not valid YAML: {why}; put {'it' if why.startswith('the value') else 'the value'} in double quotes",
-                   fix=_quoted(key, text), recovered=True)  # fmt: skip
+        report.add("FM002", index + 2, message, fix=_quoted(key, text), recovered=True)
         blamed = True
     if not blamed:
         message = loaded.message if isinstance(loaded, YamlError) else "it is not a list of key: value lines"
-        line = min(loaded.line, len(block) - 1) if isinstance(loaded, YamlError) else 0
-        report.add("FM002", max(line, 0) + 2, f"front matter is not valid YAML: {message}", recovered=True)
+        at = min(loaded.line, len(block) - 1) if isinstance(loaded, YamlError) else 0
+        report.add("FM002", max(at, 0) + 2, f"front matter is not valid YAML: {message}", recovered=True)

@@ -1,8 +1,8 @@
 """Seeded variants of an item: which numbers a seed means, and the item with them written in.
 
-Seed 0 is the first value of each list, as a reader of the plain file would compute it. Other seeds walk through all
-combinations in an order of their own, so that the next seed brings other numbers. The same seed of the same item
-is the same variant, always and everywhere.
+Seed 0 is the first value of each list, as a reader of the plain file would compute it. Other seeds walk
+through all combinations in an order of their own, so that the next seed brings other numbers. A seed of
+an item is the same variant, always and everywhere.
 """
 
 import hashlib
@@ -37,7 +37,9 @@ def variables_of(item: Item, seed: int) -> dict[str, Any]:
 
 
 def _combination(item_id: str, seed: int, total: int) -> int:
-    """Seed 0 is combination 0; then a walk with a stride that meets every other one before any comes again."""
+    """Seed 0 is combination 0; then a walk with a stride that meets every other one before any comes
+    again.
+    """
     step = seed % total
     if step == 0 or total <= 2:
         return step
@@ -48,7 +50,9 @@ def _combination(item_id: str, seed: int, total: int) -> int:
 
 
 def variant(item: Item, seed: int) -> Item:
-    """The item with this seed's numbers in its prompt, options, hints, checks and messages; options shuffled if asked."""
+    """The item with this seed's numbers in its prompt, options, hints, checks and messages; options
+    shuffled if asked.
+    """
     options = _shuffled(item, seed) if item.shuffle else item.options
     variables = variables_of(item, seed)
     if not variables:

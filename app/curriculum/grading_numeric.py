@@ -147,7 +147,7 @@ def _unit_slip(
             exponent = f"2^{round(power).bit_length() - 1}"
             if binary:
                 return (
-                    f"That is the number of {twin}: you may have used {exponent}. The answer is asked for in {unit}.",
+                    f"That is the number of {twin}: you may have used {exponent}. Answer in {unit}.",
                     "gb-gib",
                 )
             return f"That is the number of {twin}: divide by {exponent} for {stated}.", "gb-gib"

@@ -1,4 +1,6 @@
-"""Calculator puzzles: the learner's values over the preset, judged by the engine, requirement by requirement."""
+"""Calculator puzzles: the learner's values over the preset, judged by the engine, requirement by
+requirement.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -25,7 +27,10 @@ SECTIONS = ("model", "cluster", "layout", "training", "serving")
 
 
 def puzzle_inputs(item: Item, answer: Mapping[str, Any]) -> dict[str, Any]:
-    """The inputs to judge: the preset, with what the learner may change from the answer. Locked values stay."""
+    """The inputs to judge: the preset, with what the learner may change from the answer.
+
+    Locked values stay.
+    """
     inputs = flat(item.preset)
     for path, value in flat(answer).items():
         if not is_locked(path, item.locked) and value not in ("", None):
@@ -60,7 +65,10 @@ def is_locked(path: str, locked: tuple[str, ...]) -> bool:
 
 
 def requirements(item: Item, inputs: Mapping[str, Any], engine: Engine) -> tuple[Met, ...]:
-    """Each requirement with whether these inputs meet it, and the value. Raises EngineError on unusable inputs."""
+    """Each requirement with whether these inputs meet it, and the value.
+
+    Raises EngineError on unusable inputs.
+    """
     found = []
     for text in item.require:
         match = REQUIREMENT.fullmatch(text)
@@ -158,7 +166,9 @@ def _si(typed: Typed) -> float:
 
 
 def grade_puzzle(item: Item, answer: Mapping[str, Any], engine: Engine) -> Verdict:
-    """The verdict on `{"layout": {field: value}}`: right when the layout is legal and meets every requirement."""
+    """The verdict on `{"layout": {field: value}}`: right when the layout is legal and meets every
+    requirement.
+    """
     given = answer.get("layout", answer)
     inputs = puzzle_inputs(item, given if isinstance(given, Mapping) else {})
     try:

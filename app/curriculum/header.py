@@ -12,8 +12,14 @@ from app.curriculum.front_matter import TYPES, FrontMatter
 from app.curriculum.page import Page
 from app.curriculum.text import collapse
 
-LABELS = {"mission link": "mission", "mission": "mission", "primary source": "source", "primary sources": "source",
-          "prerequisites": "prerequisites", "prerequisite": "prerequisites"}  # fmt: skip
+LABELS = {
+    "mission link": "mission",
+    "mission": "mission",
+    "primary source": "source",
+    "primary sources": "source",
+    "prerequisites": "prerequisites",
+    "prerequisite": "prerequisites",
+}
 NAMES = {"mission": "Mission link", "source": "Primary source", "prerequisites": "Prerequisites"}
 _NUMBERED = re.compile(r"(?:lesson\s+)?(\d{1,6})\s*(?:[.:)]|\s[–—-])\s*(.+)", re.IGNORECASE)
 FILE_NUMBER = re.compile(r"(\d{4})-(.+)")
@@ -45,7 +51,9 @@ class Identity:
 
 
 def identify(matter: FrontMatter, heading: str, heading_line: int, slug: str, page: Page) -> Identity:
-    """Number and title from the front matter, else from the H1, else from the file's name; disagreements reported."""
+    """Number and title from the front matter, else from the H1, else from the file's name;
+    disagreements reported.
+    """
     report, values = page.report, matter.values
     written = str(values.get("title") or "")
     number, title = split_title(written) if written else (0, "")
@@ -126,7 +134,10 @@ def read_extras(matter: FrontMatter, page: Page) -> Mapping[str, Any]:
 
 
 def take_header(inline: Token, page: Page, header: Header) -> bool:
-    """Take the header lines out of a paragraph; false when it holds none. Text before the first label stays prose."""
+    """Take the header lines out of a paragraph; false when it holds none.
+
+    Text before the first label stays prose.
+    """
     children = inline.children or []
     starts = [(i, key) for i in range(len(children)) if (key := _label(children, i))]
     if not starts or starts[0][0] != 0:
@@ -168,10 +179,8 @@ def check_header(header: Header, page: Page) -> None:
     placed = sorted(header.line_of.items(), key=lambda entry: entry[1])
     for (before, before_line), (key, line) in zip(placed, placed[1:], strict=False):
         between = page.report.lines[before_line : line - 1]
-        if (
-            line != before_line
-            and any(not text.strip() for text in between)
-            or (line > before_line + 1 and not between)
+        if (line != before_line and any(not text.strip() for text in between)) or (
+            line > before_line + 1 and not between
         ):
             page.report.add(
                 "HD001",

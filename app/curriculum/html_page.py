@@ -1,4 +1,7 @@
-"""A whole lesson as one plain piece of HTML: for export, print and tests. Pages of the site have their own template."""
+"""A whole lesson as one plain piece of HTML: for export, print and tests.
+
+Pages of the site have their own template.
+"""
 
 from html import escape
 

@@ -62,7 +62,10 @@ class Draft:
 
 
 def build_item(draft: Draft, page: Page, render: Render) -> tuple[Item, bool]:
-    """The item that the pieces make, and whether its id was given. What is wrong is reported and leaves it ungraded."""
+    """The item that the pieces make, and whether its id was given.
+
+    What is wrong is reported and leaves it ungraded.
+    """
     fields = _fields(draft, page)
     kind = read_kind(fields, page)
     if not fields.readable:
@@ -210,11 +213,8 @@ def _ordering(fields: Fields, options: tuple[Option, ...], page: Page) -> tuple[
     letters = sorted(option.letter for option in options)
     sound = bool(order) and sorted(order) == letters
     if not sound:
-        page.report.add(
-            "OR001",
-            fields.line,
-            f"order lists {', '.join(order) or 'nothing'}, but the options are {', '.join(letters) or 'missing'}",
-        )
+        said, there = ", ".join(order) or "nothing", ", ".join(letters) or "missing"
+        page.report.add("OR001", fields.line, f"order lists {said}, but the options are {there}")
     return {"options": options, "order": order}, sound
 
 

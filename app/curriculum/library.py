@@ -1,7 +1,7 @@
 """Reads lessons/ into a Library, and again when a file changed. The only module here that touches files.
 
-A file that cannot be read any more, or that lost its content while being saved, does not take the last good version
-of a lesson off the site: the old lesson stays, with the new file's problems.
+A file that cannot be read any more, or that lost its content while being saved, does not take the last good
+version of a lesson off the site: the old lesson stays, with the new file's problems.
 """
 
 import hashlib
@@ -252,7 +252,9 @@ def load_library(root: Path, *, engine: Engine | None = None) -> Library:
 
 
 def _is_broken(new: Lesson, old: Lesson) -> bool:
-    """Whether the new version is no lesson any more: unreadable, empty, or swallowed by an open code block."""
+    """Whether the new version is no lesson any more: unreadable, empty, or swallowed by an open code
+    block.
+    """
     codes = {problem.code for problem in new.problems}
     swallowed = "CD001" in codes and len(new.items) < len(old.items)
     return bool(codes & _UNREADABLE) or (not new.blocks and bool(old.blocks)) or swallowed

@@ -151,7 +151,10 @@ def _dead(written: str, why: str) -> Target:
 
 
 def resolve_image(written: str, place: Place, context: Context) -> Target:
-    """Where an image of this file lies. `href` is its address; kind "elsewhere" means it is another site's."""
+    """Where an image of this file lies.
+
+    `href` is its address; kind "elsewhere" means it is another site's.
+    """
     if written.startswith(("http://", "https://", "//")):
         return Target(
             href=written, kind="elsewhere", code="LN005", message=f"the image lies on another site: {written}"

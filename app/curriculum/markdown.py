@@ -14,7 +14,8 @@ from markdown_it.token import Token
 from app.curriculum.renderer import Renderer
 
 DEEPEST = 24  # levels of nested lists and quotes; deeper text is shown as it stands
-LONGEST_INLINE = 20_000  # characters of one paragraph or cell that are read as Markdown
+LONGEST_INLINE = 10_000  # characters of one paragraph or cell that are read as Markdown
+MOST_BRACKETS = 500  # of one paragraph: each is looked at again for every other
 _RAW = re.compile(r"<(script|pre|style|textarea)(?=[\s>]|$)", re.IGNORECASE)
 _CALC = re.compile(r"<!--\s*calc\s*:")
 
@@ -44,7 +45,7 @@ def _inline(state: StateCore) -> None:
         if token.type != "inline":
             continue
         token.children = []
-        if len(token.content) > LONGEST_INLINE:
+        if len(token.content) > LONGEST_INLINE or token.content.count("[") > MOST_BRACKETS:
             plain = Token("text", "", 0, content=token.content, meta={"long": True})
             token.children.append(plain)
         else:
@@ -94,7 +95,9 @@ def _last(env: MutableMapping[str, Any], source: str, needle: str) -> int:
 
 
 def _html_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """HTML as CommonMark has it, save what would swallow the rest of the file or the text beside a checked number."""
+    """HTML as CommonMark has it, save what would swallow the rest of the file or the text beside a
+    checked number.
+    """
     position = state.bMarks[start] + state.tShift[start]
     if position >= len(state.src) or state.src[position] != "<":
         return False
@@ -102,11 +105,9 @@ def _html_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     if head.startswith("<!--"):
         if _CALC.match(head) or _last(state.env, state.src, "-->") < position:
             return False
-    elif head.startswith(("<?", "<!")):
-        return False
-    elif (match := _RAW.match(head)) and _last(
-        state.env, state.src, f"</{match.group(1).lower()}>"
-    ) < position:
+    elif head.startswith(("<?", "<!")) or (
+        (match := _RAW.match(head)) and _last(state.env, state.src, f"</{match.group(1).lower()}>") < position
+    ):
         return False
     return html_block(state, start, end, silent)
 

@@ -44,7 +44,8 @@ def _lesson(lesson: Lesson) -> dict[str, Any]:
 
 def _widget(widget: Widget) -> dict[str, Any]:
     return {
-        "kind": widget.kind, "id": widget.id, "preset": dict(widget.preset), "show": list(widget.show), "controls": list(widget.controls),
+        "kind": widget.kind, "id": widget.id, "preset": dict(widget.preset), "show": list(widget.show),
+        "controls": list(widget.controls),
         "locked": list(widget.locked), "caption": widget.caption, "line": widget.line,
     }  # fmt: skip
 
@@ -123,7 +124,8 @@ def _wrong_outline(wrong: Any) -> dict[str, Any]:
 def problem_outline(problem: Problem) -> dict[str, Any]:
     """A problem as data."""
     data: dict[str, Any] = {
-        "code": problem.code, "severity": problem.severity.value, "line": problem.line, "message": problem.message,
+        "code": problem.code, "severity": problem.severity.value, "line": problem.line,
+        "message": problem.message,
         "path": problem.path, "source": problem.source, "fix": problem.fix,
     }  # fmt: skip
     if problem.recovered:

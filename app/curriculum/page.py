@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from app.curriculum.blocks import CheckedNumber, Diagram, Link
 from app.curriculum.links import Context, Place
+from app.curriculum.raw_html import Depth
 from app.curriculum.report import Report
 from app.curriculum.source import Source
 
@@ -23,6 +24,7 @@ class Page:
     diagrams: list[Diagram] = field(default_factory=list)
     anchors: dict[str, int] = field(default_factory=dict)  # heading ids and how often each was asked for
     tables: int = 0
+    depth: Depth = field(default_factory=Depth)  # of raw HTML tags
 
     def line(self, index: int) -> int:
         """The 1-based line of the file for a line index of the parser."""

@@ -24,9 +24,10 @@ from app.curriculum.source import Source, prepare
 from app.curriculum.text import collapse, digest
 from app.curriculum.tree import Node, blocks
 
-LARGEST = 1_500_000  # characters
-_HEAVY = 30_000  # of the marks below; a lesson has a few hundred
-_MARKS = "[]*_`<>!"
+LARGEST = 1_500_000  # characters; a lesson of 20 minutes has 40,000
+MOST_LINES = 15_000  # a lesson has under 1,500
+MOST_MARKS = 15_000  # of any one of the signs below; a lesson has some hundreds
+MARKS = "[<|*_`>&"
 
 
 @lru_cache(maxsize=2)
@@ -37,7 +38,7 @@ def _markdown(math: bool) -> MarkdownIt:
 def parse(
     text: str, *, course: str, slug: str, path: str, folder: str = "lessons", context: Context | None = None
 ) -> Lesson:
-    """A lesson (or another page of a course) as it can be understood. `Lesson.problems` holds all problems, sorted.
+    """A lesson (or another page of a course) as it can be understood, with all its problems, sorted.
 
     course: the folder's name. slug: the file's name without .md. path: as problems shall name it.
     folder: where in the course the file lies ("lessons", "reference" or ""), for relative links.
@@ -47,13 +48,8 @@ def parse(
     lines = text.split("\n")
     report = Report(path, lines)
     place = Place(course=course, folder=folder)
-    if len(text) > LARGEST:
-        report.add(
-            "TX002",
-            1,
-            f"the file has {len(text):,} characters, more than {LARGEST:,}; it is shown as plain text",
-            source="",
-        )
+    if why := _too_much(text, lines):
+        report.add("TX002", 1, f"{why}; it is shown as plain text", source="")
         return _plain_lesson(text, place, slug, report)
     try:
         return _assemble(text, slug, open_page(lines, place, report, context or Context()))
@@ -67,6 +63,18 @@ def parse(
             source="",
         )
         return _plain_lesson(text, place, slug, report)
+
+
+def _too_much(text: str, lines: list[str]) -> str:
+    """Why a file is not even tried: no lesson comes near these numbers, and hostile input must not
+    cost seconds.
+    """
+    if len(text) > LARGEST:
+        return f"the file has {len(text):,} characters, more than {LARGEST:,}"
+    if len(lines) > MOST_LINES:
+        return f"the file has {len(lines):,} lines, more than {MOST_LINES:,}"
+    heavy = next((mark for mark in MARKS if text.count(mark) > MOST_MARKS), "")
+    return f"the file has more than {MOST_MARKS:,} times the sign {heavy}" if heavy else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,16 +198,14 @@ def _unused_definitions(env: Mapping[str, Any], tokens: Sequence[Token], page: P
         for token in tokens
         for child in token.children or []
     }
-    for label, reference in list(env.get("references", {}).items()) + [
-        (r["label"], r) for r in env.get("duplicate_refs", [])
-    ]:
-        if str(reference.get("href")) not in used or reference in env.get("duplicate_refs", []):
-            line = page.line(reference["map"][0]) if reference.get("map") else 1
-            page.report.add(
-                "LN006",
-                line,
-                f"the link definition [{label}] is not used: {reference.get('href')} {reference.get('title', '')}".rstrip(),
-            )
+    twice = env.get("duplicate_refs", [])
+    defined = [*env.get("references", {}).items(), *((one["label"], one) for one in twice)]
+    for label, reference in defined:
+        if str(reference.get("href")) in used and reference not in twice:
+            continue
+        line = page.line(reference["map"][0]) if reference.get("map") else 1
+        said = f"{reference.get('href')} {reference.get('title', '')}".rstrip()
+        page.report.add("LN006", line, f"the link definition [{label}] is not used: {said}")
 
 
 def _plain_lesson(text: str, place: Place, slug: str, report: Report) -> Lesson:
@@ -208,6 +214,13 @@ def _plain_lesson(text: str, place: Place, slug: str, report: Report) -> Lesson:
     page = Page(report=report, source=Source(), place=place, context=Context())
     identity = identify(FrontMatter(), "", 0, slug, page)
     return Lesson(
-        course=place.course, slug=slug, path=report.path, number=identity.number, title=identity.title, blocks=(prose,),
-        has_front_matter=False, content_hash=digest(text), problems=report.sorted,
-    )  # fmt: skip
+        course=place.course,
+        slug=slug,
+        path=report.path,
+        number=identity.number,
+        title=identity.title,
+        blocks=(prose,),
+        has_front_matter=False,
+        content_hash=digest(text),
+        problems=report.sorted,
+    )

@@ -15,25 +15,36 @@ UNITS: dict[str, tuple[str, float]] = {  # name → (dimension, size in the dime
     **{f"{prefix}b/s": ("bandwidth", factor / 8) for prefix, factor in _SI.items() if prefix},
     **{f"{prefix}FLOP": ("work", factor) for prefix, factor in _SI.items()},
     **{f"{prefix}FLOP/s": ("rate of work", factor) for prefix, factor in _SI.items()},
-    "s": ("time", 1.0), "ms": ("time", 1e-3), "µs": ("time", 1e-6), "ns": ("time", 1e-9), "min": ("time", 60.0),
+    "s": ("time", 1.0), "ms": ("time", 1e-3), "µs": ("time", 1e-6), "ns": ("time", 1e-9),
+    "min": ("time", 60.0),
     "h": ("time", 3600.0), "days": ("time", 86400.0),
     "%": ("fraction", 0.01),
     "tokens/s": ("rate of tokens", 1.0),
-    "thousand": ("count", 1e3), "million": ("count", 1e6), "billion": ("count", 1e9), "trillion": ("count", 1e12),
+    "thousand": ("count", 1e3), "million": ("count", 1e6), "billion": ("count", 1e9),
+    "trillion": ("count", 1e12),
 }  # fmt: skip
 _ALIASES = {
-    "byte": "B", "bytes": "B", "kb": "kB", "mb": "MB", "gb": "GB", "tb": "TB", "pb": "PB", "kib": "KiB", "mib": "MiB", "gib": "GiB",
-    "tib": "TiB", "pib": "PiB", "gigabytes": "GB", "gigabyte": "GB", "terabytes": "TB", "megabytes": "MB", "sec": "s", "secs": "s",
-    "second": "s", "seconds": "s", "us": "µs", "μs": "µs", "msec": "ms", "millisecond": "ms", "milliseconds": "ms",
-    "microseconds": "µs", "nanoseconds": "ns", "minutes": "min", "minute": "min", "hour": "h", "hours": "h", "hr": "h", "day": "days",
-    "percent": "%", "pct": "%", "flops": "FLOP", "gb/s": "GB/s", "tb/s": "TB/s", "mb/s": "MB/s", "gib/s": "GiB/s", "gbps": "Gbit/s",
-    "mbps": "Mbit/s", "tbps": "Tbit/s", "gbit/s": "Gbit/s", "tok/s": "tokens/s", "token/s": "tokens/s", "bn": "billion",
+    "byte": "B", "bytes": "B", "kb": "kB", "mb": "MB", "gb": "GB", "tb": "TB", "pb": "PB",
+    "kib": "KiB", "mib": "MiB", "gib": "GiB",
+    "tib": "TiB", "pib": "PiB", "gigabytes": "GB", "gigabyte": "GB", "terabytes": "TB",
+    "megabytes": "MB", "sec": "s", "secs": "s",
+    "second": "s", "seconds": "s", "us": "µs", "μs": "µs", "msec": "ms", "millisecond": "ms",
+    "milliseconds": "ms",
+    "microseconds": "µs", "nanoseconds": "ns", "minutes": "min", "minute": "min", "hour": "h",
+    "hours": "h", "hr": "h", "day": "days",
+    "percent": "%", "pct": "%", "flops": "FLOP", "gb/s": "GB/s", "tb/s": "TB/s", "mb/s": "MB/s",
+    "gib/s": "GiB/s", "gbps": "Gbit/s",
+    "mbps": "Mbit/s", "tbps": "Tbit/s", "gbit/s": "Gbit/s", "tok/s": "tokens/s", "token/s": "tokens/s",
+    "bn": "billion",
     "k": "thousand", "m": "million", "b": "billion", "t": "trillion",
 }  # fmt: skip
 _COUNT_WORDS = {
-    "gpu", "gpus", "device", "devices", "node", "nodes", "layer", "layers", "token", "tokens", "sequence", "sequences", "step", "steps",
-    "micro-batch", "micro-batches", "microbatch", "microbatches", "parameter", "parameters", "params", "stage", "stages", "slot",
-    "slots", "request", "requests", "replica", "replicas", "times", "x", "micro", "batches", "samples", "sample",
+    "gpu", "gpus", "device", "devices", "node", "nodes", "layer", "layers", "token", "tokens",
+    "sequence", "sequences", "step", "steps",
+    "micro-batch", "micro-batches", "microbatch", "microbatches", "parameter", "parameters", "params",
+    "stage", "stages", "slot",
+    "slots", "request", "requests", "replica", "replicas", "times", "x", "micro", "batches", "samples",
+    "sample",
 }  # fmt: skip
 _NUMBER = re.compile(r"[-+]?(?:\d[\d,_'’ \u00a0\u2009\u202f]*(?:[.,]\d+)?|[.,]\d+)(?:\s*[eE][-+]?\d+)?(?!\d)")
 _TIMES_TEN = re.compile(
@@ -51,7 +62,10 @@ class Typed:
     unit: str = ""  # one of UNITS; empty: none given
 
     def in_unit(self, unit: str) -> float | None:
-        """The number in that unit; without a unit of its own it is taken to be in it. None: another dimension."""
+        """The number in that unit; without a unit of its own it is taken to be in it.
+
+        None: another dimension.
+        """
         if not self.unit:
             return self.number
         dimension, factor = UNITS[self.unit]

@@ -1,4 +1,6 @@
-"""HTML that an author wrote: kept when it is harmless, shown as text when it is no HTML, removed when it could run."""
+"""HTML that an author wrote: kept when it is harmless, shown as text when it is no HTML, removed
+when it could run.
+"""
 
 import re
 from collections.abc import Callable
@@ -37,6 +39,27 @@ _OWN = {
     "aria-label",
 }  # ours to give; in raw HTML they are dropped
 Resolve = Callable[[str, str], str]  # (attribute, address as written) → address on the site, or ""
+_VOID = {"br", "hr", "img"}
+DEEPEST = 40  # raw tags open at once on a page; browsers and the sanitizer slow down on thousands
+
+
+@dataclass(slots=True)
+class Depth:
+    """How many raw tags are open at this place of the page."""
+
+    open: int = 0
+
+    def allows(self, name: str, closing: bool) -> bool:
+        """Count the tag; false when it would nest too deep."""
+        if name in _VOID:
+            return True
+        if closing:
+            self.open = max(0, self.open - 1)
+            return True
+        if self.open >= DEEPEST:
+            return False
+        self.open += 1
+        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,21 +71,26 @@ class Finding:
     offset: int
 
 
-def filter_html(content: str, resolve: Resolve) -> tuple[str, list[Finding]]:
-    """Safe HTML for a piece of raw HTML, and what was escaped or removed. Text between tags is kept as it is."""
+def filter_html(content: str, resolve: Resolve, depth: Depth) -> tuple[str, list[Finding]]:
+    """Safe HTML for a piece of raw HTML, and what was escaped or removed.
+
+    Text between tags is kept as it is.
+    """
     out: list[str] = []
     findings: list[Finding] = []
     position = 0
     while match := _PIECE.search(content, position):
         out.append(content[position : match.start()])
-        html, end = _piece(content, match, findings, resolve)
+        html, end = _piece(content, match, findings, resolve, depth)
         out.append(html)
         position = end
     out.append(content[position:])
     return "".join(out), findings
 
 
-def _piece(content: str, match: re.Match[str], findings: list[Finding], resolve: Resolve) -> tuple[str, int]:
+def _piece(
+    content: str, match: re.Match[str], findings: list[Finding], resolve: Resolve, depth: Depth
+) -> tuple[str, int]:
     text = match.group(0)
     if text.startswith("<!--"):
         findings.append(Finding("HT003", text, match.start()))
@@ -80,7 +108,7 @@ def _piece(content: str, match: re.Match[str], findings: list[Finding], resolve:
             end = close.end() if close else end
         findings.append(Finding("HT002", content[match.start() : end], match.start()))
         return "", end
-    if name not in TAGS or ":" in name:
+    if name not in TAGS or ":" in name or not depth.allows(name, closing):
         findings.append(Finding("HT001", text, match.start()))
         return escape(text, quote=False), match.end()
     if closing:

@@ -1,4 +1,6 @@
-"""Tokens to HTML. What was judged beforehand (links, images, raw HTML) lies in each token's meta; see annotate.py."""
+"""Tokens to HTML. What was judged beforehand (links, images, raw HTML) lies in each token's
+meta; see annotate.py.
+"""
 
 import re
 from collections.abc import Sequence
@@ -20,9 +22,12 @@ _ALIGN = {"text-align:right": "r", "text-align:center": "c", "text-align:left": 
 
 _COMMON = {"class", "id"}
 TAGS = {
-    "a", "abbr", "b", "blockquote", "br", "caption", "cite", "code", "dd", "del", "details", "dfn", "div", "dl", "dt", "em",
-    "figcaption", "figure", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "img", "ins", "kbd", "li", "mark", "ol", "p", "pre",
-    "q", "s", "samp", "small", "span", "strong", "sub", "summary", "sup", "table", "tbody", "td", "tfoot", "th", "thead", "tr",
+    "a", "abbr", "b", "blockquote", "br", "caption", "cite", "code", "dd", "del", "details", "dfn",
+    "div", "dl", "dt", "em",
+    "figcaption", "figure", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "img", "ins", "kbd", "li",
+    "mark", "ol", "p", "pre",
+    "q", "s", "samp", "small", "span", "strong", "sub", "summary", "sup", "table", "tbody", "td",
+    "tfoot", "th", "thead", "tr",
     "u", "ul", "var",
 }  # fmt: skip
 ATTRIBUTES = {
@@ -93,7 +98,8 @@ class Renderer(RendererHTML):
             return f'<img src="{escape(source)}" alt="{alt}"{shown} loading="lazy">'
         if link:
             return f'<a class="image-elsewhere" href="{escape(link)}">{alt or escape(link)}</a>'
-        return f'<span class="missing-image">{alt or escape(str(token.attrGet("src") or ""))} (image missing)</span>'
+        named = alt or escape(str(token.attrGet("src") or ""))
+        return f'<span class="missing-image">{named} (image missing)</span>'
 
     def html_inline(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         return str(tokens[idx].meta.get("html", escape(tokens[idx].content)))

@@ -94,7 +94,8 @@ def _choice(lesson: Lesson, item: Item) -> Iterator[Problem]:
         longest = max(len(option.text) for option in wrong)
         for option in right:
             if len(option.text) > 1.5 * longest and len(option.text) - longest > 20:
-                message = f"option {option.letter} has {len(option.text)} characters, the longest wrong one {longest}"
+                size = len(option.text)
+                message = f"option {option.letter} has {size} characters, the longest wrong one {longest}"
                 yield problem("MC001", lesson, item.line, message)
         silent = [option.letter for option in wrong if not option.feedback_html]
         if silent and item.graded:
@@ -227,7 +228,7 @@ def _table(course: Course) -> Iterator[Problem]:
         listed[row.slug] = row.line
         if lesson is None:
             if row.linked:
-                message = f"the table links {row.slug}, but there is no such file; write its slug as code while it is planned"
+                message = f"the table links {row.slug}, which is not there; while it is planned write its slug as code"
                 yield problem("CO001", course.readme, row.line, message)
             continue
         if not row.linked:

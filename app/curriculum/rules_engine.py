@@ -70,7 +70,8 @@ def _variant(
             yield "NU003", item.line, f"a wrong value has no value: {error}"
             continue
         if _is_right(trap.value, key, tolerance):
-            message = f"the wrong value {wrong.value} is {format_value(trap.value)}, within the tolerance of the key {format_value(key.value)}"
+            near = f"{format_value(trap.value)}, within the tolerance of the key {format_value(key.value)}"
+            message = f"the wrong value {wrong.value} is {near}"
             yield "NU002", item.line, message
     if key.is_range or abs(key.value) < 3:  # small whole numbers stand in every hint
         return

@@ -294,8 +294,15 @@ class SectionReader:
             rep_id = f"rep-{digest(text.casefold(), 8)}"
             seen = self._ids.get(rep_id, 0)
             self._ids[rep_id] = seen + 1
-            self.blocks.append(Rep(id=f"{rep_id}-{seen + 1}" if seen else rep_id, html=html, text=text,
-                                   line=self.page.line(item.start), tomorrow=text.lower().startswith("tomorrow")))  # fmt: skip
+            self.blocks.append(
+                Rep(
+                    id=f"{rep_id}-{seen + 1}" if seen else rep_id,
+                    html=html,
+                    text=text,
+                    line=self.page.line(item.start),
+                    tomorrow=text.lower().startswith("tomorrow"),
+                )
+            )
 
     # -- the page as a whole ----------------------------------------------------------
 

@@ -1,7 +1,7 @@
 """Lines made ready for the Markdown parser: folds and comments stand alone, at column zero, and are closed.
 
-CommonMark knows nothing of <details>. This pass walks the lines once, skips code and comments, finds which tag closes
-which, and puts every tag on a line of its own. `origin` leads from each line back to the line of the file.
+CommonMark knows nothing of <details>. This pass walks the lines once, skips code and comments, finds which tag
+closes which, and puts every tag on a line of its own. `origin` leads from each line back to the line of the file.
 """
 
 import re
@@ -126,7 +126,7 @@ class _Walk:
         self._emit(text)
 
     def _in_fence(self, text: str, stripped: str) -> None:
-        assert self.fence is not None  # noqa: S101
+        assert self.fence is not None
         char, length, indent = self.fence
         outdented = bool(stripped) and indent >= 2 and len(text) == len(text.lstrip())
         if outdented and not stripped.startswith(char * length):
@@ -244,8 +244,9 @@ class _Walk:
             parent=self.stack[-1] if self.stack else None,
         )
         if "markdown" not in match.group(1).lower():
-            self.report.add("DT001", line, '<details> needs markdown="1": without it MkDocs prints the answer as raw Markdown',
-                            fix=_with_markdown(self.all[self.index].strip()), recovered=True)  # fmt: skip
+            message = '<details> needs markdown="1": without it MkDocs prints the answer as raw Markdown'
+            fix = _with_markdown(self.all[self.index].strip())
+            self.report.add("DT001", line, message, fix=fix, recovered=True)
         if indent:
             self.report.add(
                 "DT002",
@@ -336,8 +337,9 @@ class _Walk:
             )
             close = next((i for i in range(fold.start + 1, limit) if self._stops(i)), limit)
             fold.closed = False
-            self.report.add("DT004", fold.line, "the details block is not closed; it was closed before the next item or heading",
-                            fix="add </details> on a line of its own", recovered=True)  # fmt: skip
+            message = "the details block is not closed; it was closed before the next item or heading"
+            fix = "add </details> on a line of its own"
+            self.report.add("DT004", fold.line, message, fix=fix, recovered=True)
             self._finish(fold, close)
         self.stack.clear()
         self.awaits_summary = None

@@ -54,7 +54,9 @@ def sentence_breaks(text: str) -> list[int]:
 
 
 def bold_letters(text: str) -> tuple[str, ...]:
-    """The letters that a bold key names: "b)", "(C)", "C.", "c", "b) and d)", "b) 112 GB"; empty when it is no key."""
+    """The letters that a bold key names: "b)", "(C)", "C.", "c", "b) and d)", "b) 112 GB"; empty
+    when it is no key.
+    """
     text = text.strip().rstrip(":")
     listed = re.fullmatch(rf"{_LETTER}[.)]?(?:(?:\s*(?:,|;|&|\+|/|and)\s*)+{_LETTER}[.)]?)*\.?", text)
     if listed:

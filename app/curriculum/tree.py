@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 from markdown_it.token import Token
 
 _NAMES = {
-    "paragraph_open": "paragraph", "fence": "code", "code_block": "code", "table_open": "table", "bullet_list_open": "list",
-    "ordered_list_open": "list", "blockquote_open": "quote", "heading_open": "heading", "html_block": "html", "hr": "rule",
+    "paragraph_open": "paragraph", "fence": "code", "code_block": "code", "table_open": "table",
+    "bullet_list_open": "list",
+    "ordered_list_open": "list", "blockquote_open": "quote", "heading_open": "heading",
+    "html_block": "html", "hr": "rule",
     "math": "formula", "fold_open": "fold", "raw_text": "text",
 }  # fmt: skip
 

@@ -69,7 +69,7 @@ def read_yaml(text: str) -> Any | YamlError:
     if len(text) > LONGEST:
         return YamlError(f"is longer than {LONGEST:,} characters", 0)
     try:
-        return yaml.load(text, Loader=_Loader)  # noqa: S506 - derived from SafeLoader
+        return yaml.load(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         return YamlError(str(error.problem or error.context or "is not valid YAML"), mark.line if mark else 0)

@@ -1,4 +1,6 @@
-"""What instructors run: read one file and say what was understood; lint files, courses or the whole folder."""
+"""What instructors run: read one file and say what was understood; lint files, courses or the
+whole folder.
+"""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,7 +37,10 @@ def parse_file(path: str | Path) -> dict[str, Any]:
 
 
 def read_lesson(file: Path, shown: str, *, text: str | None = None) -> Lesson:
-    """The lesson in a file (or in `text`, as it might be saved there). Raises OSError when it cannot be read."""
+    """The lesson in a file (or in `text`, as it might be saved there).
+
+    Raises OSError when it cannot be read.
+    """
     undecodable = ""
     if text is None:
         data = file.read_bytes()
