@@ -61,9 +61,17 @@ def makespan_s(
         _stage(middle, np.maximum(p - 2.0, 0.0)),
         _stage(last, np.ones_like(p)),
     )
-    by_kind = np.where(kind == Schedule.GPIPE, _gpipe_s(stages, m), _one_f_one_b_s(stages, m))
-    by_kind = np.where(v > 1.0, _interleaved_s(stages, m, v), by_kind)
-    return np.where(kind == Schedule.ZB_H1, _zero_bubble_s(stages, p, m), by_kind)
+    told = _one_f_one_b_s(stages, m)
+    # A search mostly asks for one or two schedules: the others need not be worked out.
+    is_gpipe, is_chunked, is_split = kind == Schedule.GPIPE, v > 1.0, kind == Schedule.ZB_H1
+    if is_gpipe.any():
+        told = np.where(is_gpipe, _gpipe_s(stages, m), told)
+    if is_chunked.any():
+        told = np.where(is_chunked, _interleaved_s(stages, m, v), told)
+    if is_split.any():
+        told = np.where(is_split, _zero_bubble_s(stages, p, m), told)
+    shape = np.broadcast_shapes(told.shape, v.shape)
+    return told if told.shape == shape else np.broadcast_to(told, shape)
 
 
 def _stage(times: StageTimes, count: Column) -> _Stage:
