@@ -17,6 +17,7 @@ from app.calculator.memory import PARTS, StageMemory, stage_memory
 from app.calculator.memory_working import memory_working
 from app.calculator.model import Model
 from app.calculator.parameters import active_parameters, total_parameters
+from app.calculator.time_working import time_working
 from app.calculator.training import Training
 from app.calculator.units import TERA
 from app.calculator.violations import violations
@@ -71,9 +72,10 @@ def answer_of(
     if broken:
         answer |= dict.fromkeys(_NUMBERS) | {"batch": _batch(training, layout, legal=False), "working": []}
         return answer
-    estimates = evaluate(model, cluster, training, layouts, constants)
     repeated, stages = stage_numbers(layouts)
     held = stage_memory(model, training, repeated, stages)
+    peak = np.max(held.total_bytes, keepdims=True)
+    estimates = evaluate(model, cluster, training, layouts, constants, peak=peak)
     answer["parameters"]["per_device_max"] = float(np.max(held.parameters))
     answer["memory"] = _memory(cluster, held)
     answer["communication"] = _communication(estimates)
@@ -85,6 +87,7 @@ def answer_of(
     if working:
         answer["working"] = memory_working(model, training, layout, held, cluster.usable_bytes)
         answer["working"] += answer_working(answer, model, training, layout, cluster)
+        answer["working"] += time_working(estimates.work, estimates.time)
     return answer
 
 

@@ -7,7 +7,7 @@ from app.calculator import parameters as par
 from app.calculator.cluster import Cluster
 from app.calculator.explain import Line, line
 from app.calculator.flop import ForwardFlop, forward_flop
-from app.calculator.layout import Layout, Recompute
+from app.calculator.layout import Layout, Recompute, Schedule
 from app.calculator.model import Model
 from app.calculator.step_time import PARTS
 from app.calculator.training import Training
@@ -122,6 +122,17 @@ def _step_lines(answer: Mapping[str, Any], layout: Layout) -> list[Line]:
         "micro_batches": answer["batch"]["num_micro_batches"],
         "over_ideal": time["bubble_over_ideal"],
     }
+    if layout.schedule != Schedule.ZB_H1:
+        lines.append(
+            line(
+                "time.bubble_over_ideal",
+                "(stages - 1) / (chunks * micro_batches)",
+                values,
+                time["bubble_over_ideal"],
+                unit="fraction",
+                source=NARAYANAN,
+            )
+        )
     fraction = "over_ideal / (1 + over_ideal)"
     lines.append(
         line(

@@ -15,8 +15,10 @@ from app.calculator.layout_rules import RULES
 from app.calculator.legality import Case, Mask, legal
 from app.calculator.memory import BORDERLINE_FRACTION, peak_bytes
 from app.calculator.model import Model
-from app.calculator.step_time import TimeColumns, step_time
+from app.calculator.step_time import TimeColumns, step_time_of
 from app.calculator.training import Training
+from app.calculator.work import Work
+from app.calculator.work_build import work_of
 
 __all__ = ["Estimates", "evaluate", "fit_of", "legal_mask"]
 
@@ -26,6 +28,7 @@ class Estimates:
     """What is known of each layout. All layouts are taken to be legal: see `legal_mask`."""
 
     layouts: Layouts
+    work: Work
     peak_bytes: Column
     usable_bytes: float
     time: TimeColumns
@@ -80,17 +83,26 @@ def legal_mask(model: Model, cluster: Cluster, training: Training, layouts: Layo
 
 
 def evaluate(
-    model: Model, cluster: Cluster, training: Training, layouts: Layouts, constants: Constants
+    model: Model,
+    cluster: Cluster,
+    training: Training,
+    layouts: Layouts,
+    constants: Constants,
+    *,
+    peak: Column | None = None,
 ) -> Estimates:
-    """Memory, time and rates of every layout. Illegal layouts give numbers that mean nothing: filter them
-    first.
+    """Memory, time and rates of every layout. `peak` is the fullest stage's bytes, where it is known already.
+
+    Illegal layouts give numbers that mean nothing: filter them first.
     """
     fp8 = training.compute_dtype == "fp8" and cluster.device.peak_flops_fp8 > 0
+    work = work_of(model, cluster, training, layouts, constants)
     return Estimates(
         layouts=layouts,
-        peak_bytes=peak_bytes(model, training, layouts),
+        work=work,
+        peak_bytes=peak_bytes(model, training, layouts) if peak is None else peak,
         usable_bytes=cluster.usable_bytes,
-        time=step_time(model, cluster, training, layouts, constants),
+        time=step_time_of(work),
         model_flop_per_step=model_flop(model, training),
         hardware_flop_per_step=hardware_flop(model, training, layouts),
         tokens_per_step=float(training.global_batch_size) * training.seq_length,
@@ -100,9 +112,7 @@ def evaluate(
 
 
 def fit_of(peak_bytes: float, usable_bytes: float) -> str:
-    """yes, no, or borderline: within 5 % of the usable memory, which is closer than a calculation can
-    tell.
-    """
+    """yes, no, or borderline: within 5 % of the usable memory, closer than a calculation can tell."""
     if abs(peak_bytes - usable_bytes) <= BORDERLINE_FRACTION * usable_bytes:
         return "borderline"
     return "yes" if peak_bytes < usable_bytes else "no"
