@@ -76,10 +76,11 @@ _INTEGERS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layouts:
-    """Many layouts as float64 columns of one length, named as in `Layout`.
+    """Many layouts as float64 columns, named as in `Layout`: of one length, or a grid.
 
-    Flags are 0 and 1, `schedule` and `recompute` are the numbers of their enums. The split of layers and the
-    order of ranks are one for all of them.
+    In a grid the columns have different shapes that broadcast, one axis for each thing that varies: what
+    depends on few of them is worked out once for all the others. Flags are 0 and 1, `schedule` and
+    `recompute` are the numbers of their enums. The split of layers and the order of ranks are one for all.
     """
 
     tensor_parallel: Column
@@ -116,6 +117,18 @@ class Layouts:
 
     def __len__(self) -> int:
         return len(self.tensor_parallel)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(n,) for columns of one length; the shape of the grid otherwise."""
+        return np.broadcast_shapes(*(getattr(self, name).shape for name in _COLUMN_NAMES))
+
+    def flat(self, indices: npt.NDArray[Any]) -> Self:
+        """The layouts at these places of the grid, in C order, as columns of one length."""
+        places = np.unravel_index(indices, self.shape)
+        return replace(
+            self, **{n: np.broadcast_to(getattr(self, n), self.shape)[places] for n in _COLUMN_NAMES}
+        )
 
     def row(self, index: int) -> Layout:
         """One layout as plain Python values."""

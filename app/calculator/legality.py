@@ -76,7 +76,7 @@ def modulo(dividend: Column | float, divisor: Column | float) -> Column:
 
 def legal(rules: tuple[Rule, ...], case: Case) -> Mask:
     """Where every rule holds."""
-    result = np.ones(len(case.layouts), dtype=np.bool_)
+    result: Mask = np.ones(1, dtype=np.bool_)
     for rule in rules:
-        result &= rule.remainder(case) == 0.0
-    return result
+        result = result & (np.asarray(rule.remainder(case)) == 0.0)
+    return np.array(np.broadcast_to(result, case.layouts.shape))

@@ -175,7 +175,7 @@ def candidate_stages(model: Model, layouts: Layouts) -> list[Column]:
 
 def peak_bytes(model: Model, training: Training, layouts: Layouts) -> Column:
     """The largest total over the stages of each layout."""
-    peak = np.zeros(len(layouts))
+    peak = np.zeros(1)
     for stage in candidate_stages(model, layouts):
         peak = np.maximum(peak, stage_memory(model, training, layouts, stage).total_bytes)
     return peak
