@@ -87,7 +87,7 @@ def answer_of(
     if working:
         answer["working"] = memory_working(model, training, layout, held, cluster.usable_bytes)
         answer["working"] += answer_working(answer, model, training, layout, cluster)
-        answer["working"] += time_working(estimates.work, estimates.time)
+        answer["working"] += time_working(estimates)
     return answer
 
 

@@ -15,7 +15,8 @@ from app.calculator.layout_rules import RULES
 from app.calculator.legality import Case, Mask, legal
 from app.calculator.memory import BORDERLINE_FRACTION, peak_bytes
 from app.calculator.model import Model
-from app.calculator.step_time import TimeColumns, step_time_of
+from app.calculator.stages import Costs, Pipeline, costs, pipeline
+from app.calculator.step_time import TimeColumns, time_of
 from app.calculator.training import Training
 from app.calculator.work import Work
 from app.calculator.work_build import work_of
@@ -29,6 +30,8 @@ class Estimates:
 
     layouts: Layouts
     work: Work
+    cost: Costs
+    line: Pipeline
     peak_bytes: Column
     usable_bytes: float
     time: TimeColumns
@@ -97,12 +100,16 @@ def evaluate(
     """
     fp8 = training.compute_dtype == "fp8" and cluster.device.peak_flops_fp8 > 0
     work = work_of(model, cluster, training, layouts, constants)
+    cost = costs(work)
+    line = pipeline(work, cost)
     return Estimates(
         layouts=layouts,
         work=work,
+        cost=cost,
+        line=line,
         peak_bytes=peak_bytes(model, training, layouts) if peak is None else peak,
         usable_bytes=cluster.usable_bytes,
-        time=step_time_of(work),
+        time=time_of(work, cost, line),
         model_flop_per_step=model_flop(model, training),
         hardware_flop_per_step=hardware_flop(model, training, layouts),
         tokens_per_step=float(training.global_batch_size) * training.seq_length,

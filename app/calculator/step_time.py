@@ -78,7 +78,11 @@ def step_time(
 def step_time_of(work: Work) -> TimeColumns:
     """Time of one step from resolved numbers."""
     cost = costs(work)
-    line = pipeline(work, cost)
+    return time_of(work, cost, pipeline(work, cost))
+
+
+def time_of(work: Work, cost: Costs, line: Pipeline) -> TimeColumns:
+    """Time of one step whose layers and stages are priced already."""
     stage, m = line.slowest, work.micro_batches
     sync = comm.plus(comm.gradient_sync(work, *weights(stage, cost)), comm.tied_embedding_sync(work))
     bubble_s = np.maximum(0.0, line.makespan_s - m * line.slowest_s)

@@ -12,9 +12,10 @@ import numpy as np
 
 from app.calculator import communication as comm
 from app.calculator.compute import LayerSeconds, gemm_rates, layer_s
+from app.calculator.estimate import Estimates
 from app.calculator.explain import Line, line
 from app.calculator.layer_cost import LayerCost
-from app.calculator.stages import Costs, Pipeline, costs, pipeline, weights
+from app.calculator.stages import Costs, Pipeline, weights
 from app.calculator.step_time import TimeColumns
 from app.calculator.work import LayerKind, Work
 
@@ -53,10 +54,9 @@ class _Step:
     micro_batches: float
 
 
-def time_working(work: Work, time: TimeColumns) -> list[Line]:
-    """Lines for the only layout of `work`, whose answer is the first row of `time`."""
-    cost = costs(work)
-    found = pipeline(work, cost)
+def time_working(estimates: Estimates) -> list[Line]:
+    """Lines for estimates of one layout."""
+    work, cost, found, time = estimates.work, estimates.cost, estimates.line, estimates.time
     step = _Step(
         work=work,
         cost=cost,
