@@ -8,9 +8,11 @@
   let running = false;
   let again = false;
 
-  // What the server sent for each block: folds that were opened since do not count as changes.
+  // What the server sent for each block, but for the line it stands in, which changes with every line above.
+  // Folds that were opened since do not count as changes either.
   const sent = new WeakMap();
-  const remember = (node) => sent.set(node, node.outerHTML);
+  const words = (node) => node.outerHTML.replace(/ data-line="\d+"/, "");
+  const remember = (node) => sent.set(node, words(node));
   const parts = () => main.querySelectorAll("[data-part]");
   for (const part of parts()) for (const child of part.children) remember(child);
 
@@ -26,12 +28,15 @@
   const patch = (old, fresh) => {
     const before = [...old.children];
     const after = [...fresh.children];
-    const same = (node, other) => sent.get(node) === other.outerHTML;
+    const same = (node, other) => sent.get(node) === words(other);
     let head = 0;
     while (head < before.length && head < after.length && same(before[head], after[head])) head += 1;
     let tail = 0;
     while (tail < before.length - head && tail < after.length - head
       && same(before[before.length - 1 - tail], after[after.length - 1 - tail])) tail += 1;
+    const renumber = (node, other) => { if (other.dataset.line) node.dataset.line = other.dataset.line; };
+    for (let i = 0; i < head; i += 1) renumber(before[i], after[i]);
+    for (let i = 1; i <= tail; i += 1) renumber(before[before.length - i], after[after.length - i]);
     const stay = before[before.length - tail] || null;
     for (const node of before.slice(head, before.length - tail)) node.remove();
     for (const node of after.slice(head, after.length - tail)) {
@@ -69,6 +74,7 @@
   };
 
   const changes = new EventSource(main.dataset.follow);
+  changes.onopen = () => { main.dataset.state = "following"; };
   changes.onmessage = (event) => { if (event.data !== version) refresh(); };
   window.addEventListener("pagehide", () => changes.close());
 })();

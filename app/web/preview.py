@@ -1,5 +1,6 @@
 """The live preview of `meshwright preview`: a file as learners see it, its problems, following the disk."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Annotated
 
@@ -48,12 +49,19 @@ async def _changes(files: PreviewFiles) -> AsyncIterator[str]:
         yield_on_timeout=True,
         stop_event=files.closing,
     )
-    sent = files.version()
-    yield f"data: {sent}\n\n"
-    async for changed in watch:
-        version = files.version()
-        yield f"data: {version}\n\n" if changed or version != sent else ": still here\n\n"
-        sent = version
+    coming = asyncio.ensure_future(anext(watch, None))  # watches before the first version is told
+    await asyncio.sleep(0)
+    sent = ""
+    try:
+        while True:
+            version = files.version()
+            yield f"data: {version}\n\n" if version != sent else ": still here\n\n"
+            sent = version
+            if await coming is None:
+                return
+            coming = asyncio.ensure_future(anext(watch, None))
+    finally:
+        coming.cancel()
 
 
 @router.get("/{path:path}")

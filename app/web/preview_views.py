@@ -1,7 +1,7 @@
 """A lesson as its writer sees it: the learner's page or the keys, and each problem beside its paragraph."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from app.curriculum.blocks import Item, ItemKind, Lesson, Problem, Widget
@@ -10,7 +10,8 @@ from app.curriculum.generate import variant
 from app.services.item_state import ItemState
 from app.services.previewing import Counts, Fact, counted, key_facts, placed
 from app.services.questions import question
-from app.web.item_views import ItemContext, ItemView, item_view
+from app.web.item_parts import ItemContext, ItemView
+from app.web.item_views import item_view
 from app.web.puzzles import lesson_widget, puzzle_widget
 
 MAX_SEED = 1_000_000
@@ -93,7 +94,12 @@ def _item(item: Item, engine: Engine, *, keys: bool, seed: int) -> ItemView:
     shown = variant(item, seed)
     puzzle = puzzle_widget(shown, {}, None, "", engine) if item.kind is ItemKind.CALCULATOR else None
     state = ItemState(seed=seed, hints_open=len(item.hints))
-    return item_view(shown, state, ItemContext(lesson_url="", checks_open=keys, puzzle=puzzle))
+    view = item_view(shown, state, ItemContext(lesson_url="", checks_open=keys, puzzle=puzzle))
+    if not keys:
+        return view
+    reasons = {option.letter: option.feedback_html for option in shown.options}
+    options = [replace(option, say_html=reasons.get(option.letter, "")) for option in view.options]
+    return replace(view, options=tuple(options))
 
 
 def seed_of(text: str) -> int:

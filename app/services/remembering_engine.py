@@ -1,0 +1,41 @@
+"""The engine with a memory: a question is worked out once. For pages that are made again at every save."""
+
+import json
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from app.curriculum.engine import Engine, Quantity
+
+MOST = 4_000  # answers kept; the ones not asked for longest go first
+
+
+class RememberingEngine:
+    """Gives the answers of another engine. They are shared: nobody may change them."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._answers: OrderedDict[str, Any] = OrderedDict()
+
+    def answer(self, verb: str, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The whole answer of a verb."""
+        found: Mapping[str, Any] = self._once(
+            ("answer", verb, inputs), lambda: self._engine.answer(verb, inputs)
+        )
+        return found
+
+    def value(self, name: str, arguments: Mapping[str, Any], verb: str = "estimate") -> Quantity:
+        """One number by its published name. Raises EngineError."""
+        asked = ("value", verb, name, arguments)
+        found: Quantity = self._once(asked, lambda: self._engine.value(name, arguments, verb))
+        return found
+
+    def _once(self, asked: tuple[Any, ...], work_out: Callable[[], Any]) -> Any:
+        key = json.dumps(asked, sort_keys=True, default=repr)
+        if key in self._answers:
+            self._answers.move_to_end(key)
+            return self._answers[key]
+        found = self._answers[key] = work_out()
+        if len(self._answers) > MOST:
+            self._answers.popitem(last=False)
+        return found

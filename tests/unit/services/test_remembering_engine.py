@@ -1,0 +1,66 @@
+"""The same answers as the engine itself, worked out once."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from app.curriculum.engine import EngineError, Quantity
+from app.services import remembering_engine
+from app.services.remembering_engine import RememberingEngine
+
+
+class Counting:
+    def __init__(self) -> None:
+        self.asked: list[object] = []
+
+    def answer(self, verb: str, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
+        self.asked.append((verb, dict(inputs)))
+        return {"verb": verb, **inputs}
+
+    def value(self, name: str, arguments: Mapping[str, Any], verb: str = "estimate") -> Quantity:
+        self.asked.append((name, verb))
+        if name == "wrong":
+            raise EngineError("no such name")
+        return Quantity(value=len(arguments), unit="B")
+
+
+def test_each_question_is_worked_out_once() -> None:
+    inner = Counting()
+    engine = RememberingEngine(inner)
+    for _ in range(3):
+        assert engine.answer("estimate", {"a": 1, "b": {"c": [2]}}) == {
+            "verb": "estimate",
+            "a": 1,
+            "b": {"c": [2]},
+        }
+        assert engine.answer("estimate", {"b": {"c": [2]}, "a": 1})["a"] == 1
+        assert engine.value("x", {"a": 1}) == Quantity(value=1, unit="B")
+    assert len(inner.asked) == 2
+
+
+def test_what_differs_is_asked_again() -> None:
+    inner = Counting()
+    engine = RememberingEngine(inner)
+    for inputs in ({"a": 1}, {"a": 1.5}, {"a": "1"}, {"a": True}, {"a": None}, {}):
+        assert engine.answer("estimate", inputs) == {"verb": "estimate", **inputs}
+    engine.answer("schedule", {"a": 1})
+    assert len(inner.asked) == 7
+    assert engine.value("x", {}, "estimate") == engine.value("x", {}, "serve")
+    assert len(inner.asked) == 9
+
+
+def test_a_refusal_stays_a_refusal() -> None:
+    engine = RememberingEngine(Counting())
+    for _ in range(2):
+        with pytest.raises(EngineError, match="no such name"):
+            engine.value("wrong", {})
+
+
+def test_the_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remembering_engine, "MOST", 2)
+    inner = Counting()
+    engine = RememberingEngine(inner)
+    for number in (1, 2, 1, 3, 1, 2):
+        engine.answer("estimate", {"n": number})
+    assert [dict(asked[1])["n"] for asked in inner.asked] == [1, 2, 3, 2]  # type: ignore[index]
