@@ -19,7 +19,10 @@ PAGE = "pages/calculator.html"
 
 @router.get("/calculator", response_model=None)
 def calculator(request: Request) -> Response:
-    """The calculator. A form sent without JavaScript is answered with the short address of its state."""
+    """The calculator. A form sent without JavaScript is answered with the short address of its state.
+
+    What cannot be read is 422, except while somebody is still typing it.
+    """
     catalog = load_catalog()
     trigger = request.headers.get("HX-Trigger", "")
     question = read_question(request.query_params.multi_items(), catalog)
@@ -35,7 +38,7 @@ def calculator(request: Request) -> Response:
         PAGE,
         context,
         block="calculator",
-        status_code=200 if view.usable else 422,
+        status_code=200 if view.usable or typing else 422,
         headers=_history(request, view, typing) if fragment else None,
     )
 

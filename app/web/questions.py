@@ -47,7 +47,10 @@ class Question:
 
 
 def read_question(pairs: Iterable[tuple[str, str]], catalog: Catalog) -> Question:
-    """The question of a query string; without one, the example. Of a name given twice the last counts."""
+    """The question of a query string. Of a name given twice the last counts.
+
+    Where no model is named, what is given changes the example.
+    """
     given: dict[str, str] = {}
     for name, value in list(pairs)[:MOST_NAMES]:
         given[name[:100]] = value[:MOST_LETTERS].strip()
@@ -55,8 +58,8 @@ def read_question(pairs: Iterable[tuple[str, str]], catalog: Catalog) -> Questio
     action, stage = given.pop(ACTION, ""), given.pop(STAGE, "")
     form = of_model is not None or bool(action)
     given = {name: value for name, value in given.items() if value != ""}
-    if not given and not form:
-        given = dict(EXAMPLE)
+    if not of_model and not any((path_of(name) or "").startswith("model.") for name in given):
+        given = {**EXAMPLE, **given}
     _forget(given, of_model, of_gpu, catalog)
     if of_model and "model" not in given:
         _keep_shape(given, of_model, catalog)

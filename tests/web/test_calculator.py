@@ -61,6 +61,15 @@ def test_the_first_view_is_an_example_with_something_to_put_right(client: TestCl
     assert "--tensor-model-parallel-size 8" in page.text
 
 
+def test_without_a_model_the_example_is_changed(client: TestClient) -> None:
+    page = client.get("/calculator?tensor_parallel=7")
+    assert page.status_code == 200
+    assert heading(page.text).startswith("Not a legal layout")
+    assert form_of(page.text)["model"] == "gpt3-175b"
+    stepped = client.get("/calculator?do=double:pipeline_parallel", follow_redirects=False)
+    assert query(stepped.headers["location"])["pipeline_parallel"] == "8"
+
+
 def test_no_page_has_inline_style_script_or_handler(client: TestClient) -> None:
     for url in ("/calculator", ILLEGAL, "/calculator?model=none", "/api/docs", "/styleguide"):
         html = client.get(url).text
@@ -212,14 +221,12 @@ def test_what_cannot_be_read_stays_in_its_field_with_the_reason(client: TestClie
     [
         "/calculator?model=nosuch",
         "/calculator?gpu=nosuch&model=gpt3-175b",
-        "/calculator?tensor_parallel=8",
         "/calculator?model=gpt3-175b&nonsense=1",
         "/calculator?model=gpt3-175b&num_layers=" + "9" * 500,
         "/calculator?model=gpt3-175b&intra_node_gb_per_s=1e300",
         "/calculator?model=gpt3-175b&memory_gib=much",
         "/calculator?model=gpt3-175b&num_attention_heads=7",
         "/calculator?model=%00%ff&num_nodes=%F0%9F%98%80",
-        "/calculator?do=double:tensor_parallel",
         "/calculator?" + "&".join(f"x{i}=1" for i in range(300)),
     ],
 )
@@ -247,6 +254,8 @@ def test_a_decision_adds_to_the_history_and_typing_replaces(client: TestClient) 
     assert "HX-Push-Url" not in typed.headers
     assert 'id="verdict" hx-swap-oob="true"' in typed.text
     assert "hx-swap-oob" not in decided.text
+    half_typed = {"HX-Trigger-Name": "tensor_parallel"}
+    assert client.get("/calculator?tensor_parallel=8x", headers=HTMX | half_typed).status_code == 200
     broken = client.get("/calculator?model=x", headers=HTMX)
     assert broken.status_code == 422
     assert "HX-Push-Url" not in broken.headers
