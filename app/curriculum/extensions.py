@@ -150,36 +150,30 @@ def _vary(fields: Fields, page: Page) -> dict[str, tuple[Any, ...]]:
 
 def _key_problem(answer: Any, vary: Mapping[str, Any]) -> str:
     """What is wrong with a key; empty when nothing is."""
-    if answer is None:
-        return "is missing; write answer: with a number, [low, high], {calc: …} or arithmetic"
-    if isinstance(answer, bool):
-        return f"must be a number, not {answer}"
-    if isinstance(answer, int | float):
-        return "" if abs(answer) < float("inf") else "is not finite"
-    if isinstance(answer, str):
-        return _expression_problem(answer, vary)
-    if isinstance(answer, list):
-        ends = len(answer) == 2 and not any(
-            _key_problem(end, vary) or isinstance(end, list) for end in answer
-        )
-        if not ends:
-            return "must be two numbers when it is a range: [low, high]"
-        return (
-            "is a range with its ends the wrong way round"
-            if all(isinstance(end, int | float) for end in answer) and answer[0] > answer[1]
-            else ""
-        )
-    if isinstance(answer, Mapping) and "calc" in answer:
-        extra = set(answer) - {"calc", "with", "verb"}
-        if extra or not isinstance(answer.get("with", {}), Mapping):
-            return "with calc takes only calc, with: {…} and verb"
-        return "" if isinstance(answer["calc"], str) else "has no name after calc"
-    if isinstance(answer, Mapping) and answer:
-        return next(
-            (f"{name} {problem}" for name, part in answer.items() if (problem := _key_problem(part, vary))),
-            "",
-        )
-    return f"cannot be read: {answer!r}"
+    match answer:
+        case None:
+            problem = "is missing; write answer: with a number, [low, high], {calc: …} or arithmetic"
+        case bool():
+            problem = f"must be a number, not {answer}"
+        case int() | float():
+            problem = "" if abs(answer) < float("inf") else "is not finite"
+        case str():
+            problem = _expression_problem(answer, vary)
+        case [low, high] if not isinstance(low, list) and not isinstance(high, list):
+            problem = _key_problem(low, vary) or _key_problem(high, vary)
+            if not problem and isinstance(low, int | float) and isinstance(high, int | float) and low > high:
+                problem = "is a range with its ends the wrong way round"
+        case {"calc": str(), **rest}:
+            sound = set(rest) <= {"with", "verb"} and isinstance(rest.get("with", {}), Mapping)
+            problem = "" if sound else "with calc takes only calc, with: {…} and verb"
+        case Mapping() if answer and "calc" not in answer:
+            parts = ((name, _key_problem(part, vary)) for name, part in answer.items())
+            problem = next((f"{name} {part}" for name, part in parts if part), "")
+        case list():
+            problem = "must be two numbers when it is a range: [low, high]"
+        case _:
+            problem = f"cannot be read: {answer!r}"
+    return problem
 
 
 def _expression_problem(text: str, vary: Mapping[str, Any]) -> str:

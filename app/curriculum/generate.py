@@ -15,7 +15,7 @@ from typing import Any
 
 from app.calculator.expressions import ExpressionError, names_in
 from app.curriculum.blocks import Fold, Item, Option, RubricPoint
-from app.curriculum.keys import KeyProblem, arithmetic
+from app.curriculum.keys import UnusableKeyError, arithmetic
 from app.curriculum.quantities import format_value
 
 PLACEHOLDER = re.compile(r"\{([^{}<>]{1,200})\}")
@@ -115,7 +115,7 @@ def _value(inner: str, variables: Mapping[str, Any]) -> str | None:
         if not names or any(name not in variables for name in names):
             return None
         return say(arithmetic(inner, variables))
-    except (ExpressionError, KeyProblem):
+    except (ExpressionError, UnusableKeyError):
         return None
 
 

@@ -23,14 +23,11 @@ def grade(item: Item, answer: Mapping[str, Any], seed: int = 0, engine: Engine |
         return _rubric(item, answer)
     if not item.graded or item.kind is ItemKind.OPEN:
         return Verdict(message="Your answer is kept. Compare it with the check.")
-    shown = variant(item, seed)
     if item.options and item.kind in (ItemKind.MCQ, ItemKind.PREDICT):
-        return _choice(shown, answer)
+        return _choice(variant(item, seed), answer)
     if item.kind is ItemKind.ORDERING:
-        return _ordering(shown, answer)
-    if item.kind is ItemKind.CALCULATOR:
-        if engine is None:
-            return Verdict(message="There is no engine to ask.")
+        return _ordering(item, answer)
+    if item.kind is ItemKind.CALCULATOR and engine is not None:
         return grade_puzzle(item, answer, engine)
     return grade_numeric(item, answer, seed, engine)
 

@@ -1,13 +1,14 @@
 """Numbers: units, tolerance, the values that known mistakes lead to, 2^30 against 10^9."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from html import escape
 from typing import Any
 
 from app.curriculum.blocks import Item
 from app.curriculum.engine import Engine
 from app.curriculum.generate import fill, variables_of
-from app.curriculum.keys import Key, KeyProblem, is_named, key_of
+from app.curriculum.keys import Key, UnusableKeyError, is_named, key_of
 from app.curriculum.quantities import UNITS, Typed, canonical_unit, close, parse_quantity, read_tolerance
 from app.curriculum.verdict import Verdict, not_understood
 
@@ -36,11 +37,11 @@ def grade_numeric(item: Item, answer: Mapping[str, Any], seed: int, engine: Engi
     """The verdict on `{"value": text}`, or on `{"values": {name: text}}` when the item asks for several."""
     variables = variables_of(item, seed)
     if not is_named(item.answer):
-        return _one(item, item.answer, "", answer.get("value"), variables, engine)
+        return _judge(_Asked(item, item.answer, "", variables, engine), answer.get("value"))
     typed = answer.get("values")
     typed = typed if isinstance(typed, Mapping) else {}
     parts = {
-        str(name): _one(item, part, str(name), typed.get(name), variables, engine)
+        str(name): _judge(_Asked(item, part, str(name), variables, engine), typed.get(name))
         for name, part in item.answer.items()
     }
     unread = [
@@ -70,31 +71,45 @@ def _unit(item: Item, name: str) -> str:
     return own or item.unit
 
 
-def _one(
-    item: Item, answer: Any, name: str, text: Any, variables: Mapping[str, Any], engine: Engine | None
-) -> Verdict:
-    form = expected_form(item, name)
-    typed = parse_quantity(str(text)[:LONGEST]) if text is not None and str(text).strip() else None
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """One value that is asked for, with what decides about it."""
+
+    item: Item
+    answer: Any
+    name: str
+    variables: Mapping[str, Any]
+    engine: Engine | None
+
+    @property
+    def unit(self) -> str:
+        return canonical_unit(_unit(self.item, self.name)) or ""
+
+    def key(self, answer: Any) -> Key:
+        """The value of the key, or of a wrong value. Raises UnusableKeyError."""
+        return key_of(answer, self.variables, self.unit, self.engine)
+
+
+def _judge(asked: _Asked, text: Any) -> Verdict:
+    form = expected_form(asked.item, asked.name)
+    shown = str(text).strip() if text is not None else ""
+    if not shown:
+        return not_understood(f"Nothing is written yet. Write {form}.")
+    typed = parse_quantity(shown[:LONGEST])
     if typed is None:
-        shown = str(text).strip()[:40] if text is not None else ""
-        return not_understood(
-            f"Not understood: “{shown}”. Write {form}." if shown else f"Nothing is written yet. Write {form}."
-        )
-    unit = canonical_unit(_unit(item, name)) or ""
-    value = typed.in_unit(unit)
+        return not_understood(f"Not understood: “{shown[:40]}”. Write {form}.")
+    value = typed.in_unit(asked.unit)
     if value is None:
         given = UNITS[typed.unit][0]
-        return not_understood(
-            f"{typed.unit} is {_ARTICLES.get(given, f'a {given}')}, but the answer is {form}."
-        )
+        said = f"{typed.unit} is {_ARTICLES.get(given, f'a {given}')}, but the answer is {form}."
+        return not_understood(said)
     try:
-        key = key_of(answer, variables, unit, engine)
-    except KeyProblem as problem:
+        key = asked.key(asked.answer)
+    except UnusableKeyError as problem:
         return Verdict(message=f"This answer cannot be graded just now: {problem}")
-    tolerance = read_tolerance(item.tolerance) or (0.01, 0.0)
-    if _fits(value, key, tolerance):
+    if _fits(value, key, read_tolerance(asked.item.tolerance) or (0.01, 0.0)):
         return Verdict(correct=True, score=1.0, message="Right.")
-    return _mistake(item, typed, value, key, unit, tolerance, variables, engine)
+    return _known_mistake(asked, value) or _other_mistake(asked, typed, value, key)
 
 
 def _fits(value: float, key: Key, tolerance: tuple[float, float]) -> bool:
@@ -104,23 +119,15 @@ def _fits(value: float, key: Key, tolerance: tuple[float, float]) -> bool:
     return close(value, key.value, tolerance)
 
 
-def _mistake(
-    item: Item,
-    typed: Typed,
-    value: float,
-    key: Key,
-    unit: str,
-    tolerance: tuple[float, float],
-    variables: Mapping[str, Any],
-    engine: Engine | None,
-) -> Verdict:
-    for wrong in item.wrong:
+def _known_mistake(asked: _Asked, value: float) -> Verdict | None:
+    """A value that the lesson names as the result of a known mistake."""
+    for wrong in asked.item.wrong:
         try:
-            trap = key_of(wrong.value, variables, unit, engine)
-        except KeyProblem:
+            trap = asked.key(wrong.value)
+        except UnusableKeyError:
             continue
-        if _fits(value, trap, read_tolerance(wrong.tolerance or item.tolerance) or (0.01, 0.0)):
-            said = fill(wrong.say, variables)
+        if _fits(value, trap, read_tolerance(wrong.tolerance or asked.item.tolerance) or (0.01, 0.0)):
+            said = fill(wrong.say, asked.variables)
             return Verdict(
                 correct=False,
                 score=0.0,
@@ -128,36 +135,41 @@ def _mistake(
                 feedback_html=f"<p>{escape(said, quote=False)}</p>" if said else "",
                 misconception=wrong.misconception,
             )
-    said, misconception = _unit_slip(typed, value, key, unit, tolerance)
+    return None
+
+
+def _other_mistake(asked: _Asked, typed: Typed, value: float, key: Key) -> Verdict:
+    tolerance = read_tolerance(asked.item.tolerance) or (0.01, 0.0)
+    narrow = (min(tolerance[0], 0.02) or 0.01, tolerance[1])
+    said, misconception = "", ""
+    if not key.is_range and key.value:
+        said, misconception = _binary_slip(typed.unit or asked.unit, value, key, narrow, asked.unit)
+        said = said or _size_slip(typed, value, key, narrow, asked.unit)
     return Verdict(correct=False, score=0.0, message=said or _off(value, key), misconception=misconception)
 
 
-def _unit_slip(
-    typed: Typed, value: float, key: Key, unit: str, tolerance: tuple[float, float]
+def _binary_slip(
+    stated: str, value: float, key: Key, narrow: tuple[float, float], unit: str
 ) -> tuple[str, str]:
-    """A slip of the unit: 2^30 for 10^9, or powers of a thousand, or a share for a percentage."""
-    twin = _TWIN_OF.get(typed.unit or unit, "")
-    narrow = (min(tolerance[0], 0.02) or 0.01, tolerance[1])
-    if twin and not key.is_range:
-        stated = typed.unit or unit
-        factor = UNITS[twin][1] / UNITS[stated][1]
-        if close(value * factor, key.value, narrow):
-            binary = "i" in twin
-            power = UNITS[twin][1] if binary else UNITS[stated][1]
-            exponent = f"2^{round(power).bit_length() - 1}"
-            if binary:
-                return (
-                    f"That is the number of {twin}: you may have used {exponent}. Answer in {unit}.",
-                    "gb-gib",
-                )
-            return f"That is the number of {twin}: divide by {exponent} for {stated}.", "gb-gib"
+    """2^30 in place of 10^9, or the other way round."""
+    twin = _TWIN_OF.get(stated, "")
+    if not twin or not close(value * UNITS[twin][1] / UNITS[stated][1], key.value, narrow):
+        return "", ""
+    binary = twin if "i" in twin else stated
+    exponent = f"2^{round(UNITS[binary][1]).bit_length() - 1}"
+    if binary == twin:
+        return f"That is the number of {twin}: you may have used {exponent}. Answer in {unit}.", "gb-gib"
+    return f"That is the number of {twin}: divide by {exponent} for {stated}.", "gb-gib"
+
+
+def _size_slip(typed: Typed, value: float, key: Key, narrow: tuple[float, float], unit: str) -> str:
+    """The right digits at the wrong size."""
     if unit == "%" and not typed.unit and close(value * 100, key.value, narrow):
-        return "That is the share as a fraction of 1. The answer is asked for in percent.", ""
+        return "That is the share as a fraction of 1. The answer is asked for in percent."
     for power, words in ((1e3, "a thousand"), (1e6, "a million"), (1e9, "a billion")):
-        for factor in (power, 1 / power):
-            if not key.is_range and close(value * factor, key.value, narrow):
-                return f"The digits fit, but the size is off by a factor of {words}: look at the unit.", ""
-    return "", ""
+        if close(value * power, key.value, narrow) or close(value / power, key.value, narrow):
+            return f"The digits fit, but the size is off by a factor of {words}: look at the unit."
+    return ""
 
 
 def _off(value: float, key: Key) -> str:

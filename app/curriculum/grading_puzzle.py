@@ -76,13 +76,9 @@ def requirements(item: Item, inputs: Mapping[str, Any], engine: Engine) -> tuple
             raise EngineError(f"the requirement {text!r} cannot be read")
         name, operator, wanted = match.groups()
         quantity = engine.value(name, inputs, item.verb)
-        found.append(
-            Met(
-                text=text,
-                met=_holds(quantity.value, operator, wanted, inputs, item.verb, engine),
-                value=shown(quantity),
-            )
-        )
+        target = _target(wanted, inputs, item.verb, engine)
+        met = _holds(quantity.value, operator, target)
+        found.append(Met(text=text, met=met, value=shown(quantity)))
     return tuple(found)
 
 
@@ -109,14 +105,11 @@ def _bytes(value: float) -> str:
     return format_value(value, "B")
 
 
-def _holds(
-    value: Any, operator: str, wanted: str, inputs: Mapping[str, Any], verb: str, engine: Engine
-) -> bool:
+def _holds(value: Any, operator: str, target: float | str) -> bool:
     if value is None:
         return False
     if isinstance(value, bool):
         value = "yes" if value else "no"
-    target = _target(wanted, inputs, verb, engine)
     if isinstance(value, str):
         said = str(target).lower()
         said = {"true": "yes", "false": "no"}.get(said, said)
@@ -174,13 +167,16 @@ def grade_puzzle(item: Item, answer: Mapping[str, Any], engine: Engine) -> Verdi
     try:
         found = engine.answer(item.verb, inputs)
         if found.get("legal") is False:
-            said = [
+            broken = [
                 str(violation.get("message", "a rule is broken"))
                 for violation in found.get("violations") or [{}]
             ]
             unmet = tuple(Met(text=text, met=False) for text in item.require)
             return Verdict(
-                correct=False, score=0.0, message="Not a legal layout: " + " ".join(said), requirements=unmet
+                correct=False,
+                score=0.0,
+                message="Not a legal layout: " + " ".join(broken),
+                requirements=unmet,
             )
         checked = requirements(item, inputs, engine)
     except EngineError as error:

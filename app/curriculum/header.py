@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from markdown_it.token import Token
@@ -70,7 +71,7 @@ def identify(matter: FrontMatter, heading: str, heading_line: int, slug: str, pa
             recovered=True,
         )
     if written and heading:
-        _compare(number, title, h1_number, h1_title, heading_line, page)
+        _compare((number, title), (h1_number, h1_title), heading_line, page)
     if file_number and (number or h1_number) and file_number != (number or h1_number):
         line = matter.lines.get("title", heading_line or 1)
         report.add(
@@ -85,7 +86,8 @@ def identify(matter: FrontMatter, heading: str, heading_line: int, slug: str, pa
     )
 
 
-def _compare(number: int, title: str, h1_number: int, h1_title: str, line: int, page: Page) -> None:
+def _compare(matter: tuple[int, str], h1: tuple[int, str], line: int, page: Page) -> None:
+    (number, title), (h1_number, h1_title) = matter, h1
     if number and h1_number and number != h1_number:
         page.report.add("FM006", line, f"the H1 says lesson {h1_number}, the front matter says {number}")
     elif title and h1_title and collapse(title).casefold() != collapse(h1_title).casefold():
@@ -177,7 +179,7 @@ def _trimmed(tokens: list[Token]) -> list[Token]:
 def check_header(header: Header, page: Page) -> None:
     """HD001: each line directly follows the one before."""
     placed = sorted(header.line_of.items(), key=lambda entry: entry[1])
-    for (before, before_line), (key, line) in zip(placed, placed[1:], strict=False):
+    for (before, before_line), (key, line) in pairwise(placed):
         between = page.report.lines[before_line : line - 1]
         if (line != before_line and any(not text.strip() for text in between)) or (
             line > before_line + 1 and not between

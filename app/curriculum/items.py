@@ -20,7 +20,7 @@ from app.curriculum.extensions import (
     read_puzzle,
 )
 from app.curriculum.generate import variables_of
-from app.curriculum.keys import KeyProblem, is_named, key_of
+from app.curriculum.keys import UnusableKeyError, is_named, key_of
 from app.curriculum.page import Page
 from app.curriculum.text import collapse, digest, letter_list, lettered_choices, slugify
 from app.curriculum.tree import Node, blocks
@@ -76,7 +76,7 @@ def build_item(draft: Draft, page: Page, render: Render) -> tuple[Item, bool]:
     options = read_options(draft.options, render) if draft.options and chosen else ()
     if kind is None:
         kind = ItemKind.MCQ if options else ItemKind.OPEN
-    extra, graded = _by_kind(kind, fields, draft, options, page, render)
+    extra, graded = _by_kind(kind, fields, options, draft, page, render=render)
     prompt = list(draft.prompt) + ([] if options else draft.option_tokens)
     text = collapse(plain_text(prompt))
     item_id = _item_id(fields, draft, text, page)
@@ -113,7 +113,7 @@ def _checked_key(item: Item, fields: Fields, page: Page) -> Item:
     for part in parts:
         try:
             key_of(part, variables_of(item, 0), item.unit, page.context.engine)
-        except KeyProblem as problem:
+        except UnusableKeyError as problem:
             code = "CA001" if isinstance(part, Mapping) else "NU003"
             page.report.add(code, fields.line, f"the key has no value: {problem}")
             return replace(item, kind=ItemKind.OPEN, graded=False)
@@ -139,7 +139,7 @@ def _letters_clash(draft: Draft, page: Page) -> bool:
 
 
 def _by_kind(
-    kind: ItemKind, fields: Fields, draft: Draft, options: tuple[Option, ...], page: Page, render: Render
+    kind: ItemKind, fields: Fields, options: tuple[Option, ...], draft: Draft, page: Page, *, render: Render
 ) -> tuple[dict[str, Any], bool]:
     """The fields that only this kind has, and whether it can be graded."""
     check = [token for fold in draft.checks for token in fold.tokens]

@@ -31,16 +31,16 @@ class Key:
         return self.low != self.high
 
 
-class KeyProblem(Exception):
+class UnusableKeyError(Exception):
     """The key has no value for these variables; the message says why."""
 
 
 def key_of(answer: Any, variables: Mapping[str, Any], unit: str, engine: Engine | None) -> Key:
-    """The key of a single answer. Raises KeyProblem."""
+    """The key of a single answer. Raises UnusableKeyError."""
     if isinstance(answer, list | tuple):
         ends = sorted(_number(end, variables, unit, engine) for end in answer)
         if len(ends) != 2:
-            raise KeyProblem("a range has two ends")
+            raise UnusableKeyError("a range has two ends")
         return Key(ends[0], ends[1])
     value = _number(answer, variables, unit, engine)
     return Key(value, value)
@@ -53,36 +53,38 @@ def is_named(answer: Any) -> bool:
 
 def _number(answer: Any, variables: Mapping[str, Any], unit: str, engine: Engine | None) -> float:
     if isinstance(answer, bool):
-        raise KeyProblem(f"{answer} is not a number")
+        raise UnusableKeyError(f"{answer} is not a number")
     if isinstance(answer, int | float):
         return float(answer)
     if isinstance(answer, str):
         return arithmetic(answer, variables)
-    if isinstance(answer, Mapping) and "calc" in answer:
-        if engine is None:
-            raise KeyProblem("there is no engine to ask")
-        given = bind(answer.get("with") or {}, variables)
-        if "verb" in answer:
-            given = {**given, "verb": answer["verb"]}
-        name = str(answer["calc"])
-        try:
-            if not re.fullmatch(r"[A-Za-z_][\w.]*", name):
-                given = {**numbers_of(variables), **given}
-            value = number_value(name, given, unit, engine)
-        except EngineError as error:
-            raise KeyProblem(str(error)) from None
-        if isinstance(value, str):
-            raise KeyProblem(f"{name} is {value}, not a number")
-        return value
-    raise KeyProblem(f"{answer!r} is not a key")
+    if isinstance(answer, Mapping) and "calc" in answer and engine is not None:
+        return _calculated(answer, variables, unit, engine)
+    raise UnusableKeyError(f"{answer!r} is not a key" if engine else "there is no engine to ask")
+
+
+def _calculated(answer: Mapping[str, Any], variables: Mapping[str, Any], unit: str, engine: Engine) -> float:
+    given = bind(answer.get("with") or {}, variables)
+    if "verb" in answer:
+        given = {**given, "verb": answer["verb"]}
+    name = str(answer["calc"])
+    if not re.fullmatch(r"[A-Za-z_][\w.]*", name):
+        given = {**numbers_of(variables), **given}
+    try:
+        value = number_value(name, given, unit, engine)
+    except EngineError as error:
+        raise UnusableKeyError(str(error)) from None
+    if isinstance(value, str):
+        raise UnusableKeyError(f"{name} is {value}, not a number")
+    return value
 
 
 def arithmetic(expression: str, variables: Mapping[str, Any]) -> float:
-    """The value of plain arithmetic over the variables. Raises KeyProblem."""
+    """The value of plain arithmetic over the variables. Raises UnusableKeyError."""
     try:
         return float(evaluate_expression(expression, numbers_of(variables).__getitem__))
     except (ExpressionError, OverflowError) as error:
-        raise KeyProblem(f"{expression}: {error}") from None
+        raise UnusableKeyError(f"{expression}: {error}") from None
 
 
 def numbers_of(variables: Mapping[str, Any]) -> dict[str, float]:
@@ -100,13 +102,14 @@ def bind(value: Any, variables: Mapping[str, Any]) -> Any:
         return {name: bind(inner, variables) for name, inner in value.items()}
     if isinstance(value, list):
         return [bind(inner, variables) for inner in value]
-    if not isinstance(value, str) or not variables:
-        return value
-    if value in variables:
-        return variables[value]
-    match = _BRACES.fullmatch(value)
-    if match and match.group(1) in variables:
-        return variables[match.group(1)]
-    if match and any(name in variables for name in _NAME.findall(match.group(1))):
-        return arithmetic(match.group(1), variables)
-    return value
+    return _bound(value, variables) if isinstance(value, str) and variables else value
+
+
+def _bound(text: str, variables: Mapping[str, Any]) -> Any:
+    match = _BRACES.fullmatch(text)
+    name = match.group(1) if match else text
+    if name in variables:
+        return variables[name]
+    if match and any(one in variables for one in _NAME.findall(name)):
+        return arithmetic(name, variables)
+    return text

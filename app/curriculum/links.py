@@ -9,8 +9,6 @@ from urllib.parse import unquote
 from app.curriculum.engine import Engine
 from app.curriculum.raw_html import safe_address
 
-LESSON_FILE = re.compile(r"\d{4}-[^/]+")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LessonRef:
@@ -61,77 +59,106 @@ class Place:
     folder: str  # "lessons", "reference" or "" (the course's own folder)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Path:
+    """A relative link, taken apart."""
+
+    written: str
+    course: str
+    rest: str  # the path inside the course
+    anchor: str
+    known: CourseIndex | None
+    context: Context
+
+    @property
+    def base(self) -> str:
+        return f"/courses/{self.course}"
+
+    @property
+    def tail(self) -> str:
+        return f"#{self.anchor}" if self.anchor else ""
+
+
 def resolve_link(written: str, place: Place, context: Context) -> Target:
     """Where a link of this file leads."""
     if not safe_address(written):
-        return Target(
-            kind="removed",
-            code="HT002",
-            message=f"the link was removed, it could run code or leads nowhere safe: {written}",
-        )
+        said = f"the link was removed, it could run code or leads nowhere safe: {written}"
+        return Target(kind="removed", code="HT002", message=said)
+    if written.startswith("//"):
+        return Target(href="https:" + written)
     if written.startswith(("/", "#")) or re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", written):
-        return Target(href=written) if not written.startswith("//") else Target(href="https:" + written)
+        return Target(href=written)
     path, _, anchor = unquote(written).partition("#")
-    path = path.partition("?")[0]
-    parts = posixpath.normpath(posixpath.join("course", place.course or "course", place.folder, path)).split(
-        "/"
-    )
-    tail = f"#{anchor}" if anchor else ""
-    if len(parts) < 2 or parts[0] != "course":
+    parts = _inside(path.partition("?")[0], place)
+    if parts is None:
         return _dead(written, "leads out of the lessons folder")
-    course, rest = parts[1], "/".join(parts[2:])
+    course, rest = parts
     known = context.courses.get(course)
     if context.courses and known is None and course != place.course:
         return _dead(written, f"there is no course {course}")
-    return _page(written, course, rest, tail, anchor, known, context)
+    found = _Path(written=written, course=course, rest=rest, anchor=anchor, known=known, context=context)
+    return next((target for try_ in _KINDS if (target := try_(found))), None) or _on_disk(written, context)
 
 
-def _page(
-    written: str, course: str, rest: str, tail: str, anchor: str, known: CourseIndex | None, context: Context
-) -> Target:
-    base = f"/courses/{course}"
-    name, dot, extension = rest.rpartition(".")
-    if rest in ("", "README.md") or rest.rstrip("/") == "lessons":
-        return Target(href=base + tail)
-    if rest.startswith("images/"):
-        return Target(href=f"{base}/{rest}")
-    if not dot or extension.lower() != "md":
-        return _on_disk(written, context)
-    if rest in ("NOTES.md",) or rest.startswith("learning-records/"):
-        return _dead(written, "is private and not published")
-    if rest == "GLOSSARY.md":
-        if known and known.glossary is not None and anchor and anchor not in known.glossary:
-            return _dead(written, f"the glossary has no term {anchor}")
-        return Target(href=f"{base}/glossary{tail}", kind="term" if anchor else "")
-    if rest == "RESOURCES.md":
-        return Target(href=f"{base}/resources{tail}")
-    folder, _, slug = name.rpartition("/")
-    if folder == "reference":
-        if known and known.references is not None and slug not in known.references:
-            return _dead(written, f"there is no reference page {slug}")
-        return Target(href=f"{base}/reference/{slug}{tail}")
-    if folder in ("lessons", "") and (LESSON_FILE.fullmatch(slug) or folder == "lessons"):
-        return _lesson(written, base, slug, tail, known, context)
-    return _on_disk(written, context)
+def _inside(path: str, place: Place) -> tuple[str, str] | None:
+    """(course, path inside it) of a relative path; None when it leads out of the folder of courses."""
+    joined = posixpath.normpath(posixpath.join("root", place.course or "course", place.folder, path))
+    parts = joined.split("/")
+    return (parts[1], "/".join(parts[2:])) if len(parts) > 1 and parts[0] == "root" else None
 
 
-def _lesson(
-    written: str, base: str, slug: str, tail: str, known: CourseIndex | None, context: Context
-) -> Target:
-    if known is None:
-        if context.exists is not None and not context.exists(unquote(written).partition("#")[0]):
-            return _dead(written, "there is no such file")
-        return Target(href=f"{base}/lessons/{slug}{tail}")
-    reference = known.lessons.get(slug)
+def _front(path: _Path) -> Target | None:
+    """The course itself, its resources, an image, or what is private."""
+    if path.rest in ("", "README.md", "lessons"):
+        return Target(href=path.base + path.tail)
+    if path.rest == "RESOURCES.md":
+        return Target(href=f"{path.base}/resources{path.tail}")
+    if path.rest.startswith("images/"):
+        return Target(href=f"{path.base}/{path.rest}")
+    if path.rest == "NOTES.md" or path.rest.startswith("learning-records/"):
+        return _dead(path.written, "is private and not published")
+    return None
+
+
+def _glossary(path: _Path) -> Target | None:
+    if path.rest != "GLOSSARY.md":
+        return None
+    terms = path.known.glossary if path.known else None
+    if terms is not None and path.anchor and path.anchor not in terms:
+        return _dead(path.written, f"the glossary has no term {path.anchor}")
+    return Target(href=f"{path.base}/glossary{path.tail}", kind="term" if path.anchor else "")
+
+
+def _reference(path: _Path) -> Target | None:
+    match = re.fullmatch(r"reference/([^/]+)\.md", path.rest)
+    if match is None:
+        return None
+    pages = path.known.references if path.known else None
+    if pages is not None and match.group(1) not in pages:
+        return _dead(path.written, f"there is no reference page {match.group(1)}")
+    return Target(href=f"{path.base}/reference/{match.group(1)}{path.tail}")
+
+
+def _lesson(path: _Path) -> Target | None:
+    match = re.fullmatch(r"lessons/([^/]+)\.md|(\d{4}-[^/]+)\.md", path.rest)
+    if match is None:
+        return None
+    slug = match.group(1) or match.group(2)
+    written = Target(href=f"{path.base}/lessons/{slug}{path.tail}")
+    if path.known is None:
+        exists = path.context.exists
+        gone = exists is not None and not exists(unquote(path.written).partition("#")[0])
+        return _dead(path.written, "there is no such file") if gone else written
+    reference = path.known.lessons.get(slug)
     if reference is None:
-        return _dead(written, f"there is no lesson {slug}, written or planned")
+        return _dead(path.written, f"there is no lesson {slug}, written or planned")
     if reference.planned:
-        return Target(
-            kind="planned",
-            code="LN004",
-            message=f"lesson {reference.number} ({slug}) is planned and not yet written",
-        )
-    return Target(href=f"{base}/lessons/{slug}{tail}")
+        said = f"lesson {reference.number} ({slug}) is planned and not yet written"
+        return Target(kind="planned", code="LN004", message=said)
+    return written
+
+
+_KINDS = (_front, _glossary, _reference, _lesson)
 
 
 def _on_disk(written: str, context: Context) -> Target:
@@ -164,13 +191,11 @@ def resolve_image(written: str, place: Place, context: Context) -> Target:
             code="HT002", message=f"the image was removed, its address could run code: {written[:80]}"
         )
     path = unquote(written).partition("?")[0].partition("#")[0]
-    parts = posixpath.normpath(posixpath.join("course", place.course or "course", place.folder, path)).split(
-        "/"
-    )
+    inside = _inside(path, place)
     missing = Target(code="LN002", message=f"image does not exist: {written}")
-    if len(parts) < 3 or parts[0] != "course" or "images" not in parts:
+    if inside is None or "images" not in inside[1].split("/"):
         return missing
-    course = parts[1]
+    course, parts = inside[0], inside[1].split("/")
     name = "/".join(parts[parts.index("images") + 1 :])
     known = context.courses.get(course)
     if context.exists is not None:

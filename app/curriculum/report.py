@@ -1,6 +1,6 @@
 """Collects every problem of one file."""
 
-from app.curriculum.blocks import Problem, Severity
+from app.curriculum.blocks import Lesson, Problem, Severity
 from app.curriculum.codes import CODES
 
 
@@ -45,3 +45,16 @@ class Report:
     def sorted(self) -> tuple[Problem, ...]:
         """All problems by line, then code."""
         return tuple(sorted(self._problems.values(), key=lambda p: (p.line, p.code, p.message)))
+
+
+def problem(code: str, lesson: Lesson, line: int, message: str, severity: Severity | None = None) -> Problem:
+    """A problem of a lesson; its source line is filled in by whoever has the file."""
+    entry = CODES[code]
+    return Problem(
+        path=lesson.path,
+        line=max(1, line),
+        code=code,
+        severity=severity or entry.severity,
+        message=message,
+        fix=entry.cure,
+    )

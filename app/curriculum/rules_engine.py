@@ -9,9 +9,9 @@ from app.curriculum.blocks import Item, ItemKind, Lesson, Problem
 from app.curriculum.engine import Engine
 from app.curriculum.generate import fill, say, variables_of
 from app.curriculum.grading_puzzle import flat, grade_puzzle, is_locked
-from app.curriculum.keys import Key, KeyProblem, is_named, key_of
+from app.curriculum.keys import Key, UnusableKeyError, is_named, key_of
 from app.curriculum.quantities import close, format_value, parse_quantity, read_tolerance
-from app.curriculum.rules import problem
+from app.curriculum.report import problem
 
 SEEDS = 200
 _NUMBERS = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?", re.IGNORECASE)
@@ -60,13 +60,13 @@ def _variant(
 ) -> Iterator[tuple[str, int, str]]:
     try:
         key = key_of(answer, variables, item.unit, engine)
-    except KeyProblem as error:
+    except UnusableKeyError as error:
         yield "NU003", item.line, f"the key has no value: {error}"
         return
     for wrong in item.wrong:
         try:
             trap = key_of(wrong.value, variables, item.unit, engine)
-        except KeyProblem as error:
+        except UnusableKeyError as error:
             yield "NU003", item.line, f"a wrong value has no value: {error}"
             continue
         if _is_right(trap.value, key, tolerance):

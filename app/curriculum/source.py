@@ -1,7 +1,7 @@
 """Lines made ready for the Markdown parser: folds and comments stand alone, at column zero, and are closed.
 
-CommonMark knows nothing of <details>. This pass walks the lines once, skips code and comments, finds which tag
-closes which, and puts every tag on a line of its own. `origin` leads from each line back to the line of the file.
+CommonMark knows nothing of <details>. This pass walks the lines once, skips code and comments, finds which
+tag closes which, and puts every tag on a line of its own. `origin` leads back to the lines of the file.
 """
 
 import re

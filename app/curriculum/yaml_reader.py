@@ -23,9 +23,7 @@ class _Loader(yaml.SafeLoader):
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         event = self.peek_event()  # type: ignore[no-untyped-call]
         if isinstance(event, yaml.AliasEvent):
-            raise yaml.MarkedYAMLError(
-                problem="aliases (*name) are not allowed", problem_mark=event.start_mark
-            )
+            raise yaml.YAMLError("aliases (*name) are not allowed")
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:

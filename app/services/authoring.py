@@ -16,7 +16,8 @@ from app.curriculum.library import LibraryStore
 from app.curriculum.links import Context
 from app.curriculum.outline import outline, problem_outline
 from app.curriculum.parser import parse
-from app.curriculum.rules import check_course, check_lesson
+from app.curriculum.rules import check_lesson
+from app.curriculum.rules_course import check_course
 from app.curriculum.rules_engine import check_with_engine
 from app.services.engine import CalculatorEngine
 
@@ -148,9 +149,7 @@ def _of_root(root: _Root, engine: Engine) -> tuple[list[Problem], int]:
     files: set[Path] = set()
     for course in library.courses.values():
         topics = [
-            one
-            for one in root.wanted
-            if one == root.path or course.folder == one or course.folder in one.parents
+            one for one in root.wanted if one in (root.path, course.folder) or course.folder in one.parents
         ]
         if not topics:
             continue

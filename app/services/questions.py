@@ -9,7 +9,7 @@ from typing import Any
 from app.curriculum.blocks import Item, ItemKind, Lesson
 from app.curriculum.engine import Engine
 from app.curriculum.generate import fill, variables_of, variant
-from app.curriculum.keys import Key, KeyProblem, is_named, key_of
+from app.curriculum.keys import Key, UnusableKeyError, is_named, key_of
 from app.curriculum.quantities import canonical_unit, read_tolerance
 
 _SOURCE = re.compile(r'(<img\b[^>]*?\bsrc=")([^"]*)(")')
@@ -92,7 +92,7 @@ def question(lesson: Lesson, item: Item, engine: Engine, seed: int = 0) -> Quest
             return replace(found, named=tuple(named))
         number = _number(item.answer, item.unit, item.tolerance, variables, engine)
         return replace(found, number=number, wrong=_wrong(item, variables, engine))
-    except KeyProblem:
+    except UnusableKeyError:
         return found
 
 
@@ -101,14 +101,14 @@ def _wrong(item: Item, variables: Mapping[str, Any], engine: Engine) -> tuple[Nu
     for wrong in item.wrong:
         try:
             number = _number(wrong.value, item.unit, wrong.tolerance or item.tolerance, variables, engine)
-        except KeyProblem:
+        except UnusableKeyError:
             continue
         found.append(replace(number, feedback_html=escape(fill(wrong.say, variables), quote=False)))
     return tuple(found)
 
 
 def _number(answer: Any, unit: str, tolerance: str, variables: Mapping[str, Any], engine: Engine) -> Number:
-    """The key with its tolerance on both sides. Raises KeyProblem."""
+    """The key with its tolerance on both sides. Raises UnusableKeyError."""
     key: Key = key_of(answer, variables, canonical_unit(unit) or "", engine)
     if key.is_range:
         return Number(value=key.value, low=key.low, high=key.high)
