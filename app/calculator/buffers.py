@@ -16,7 +16,7 @@ from app.calculator.stage_layers import StageLayers
 from app.calculator.training import Training
 from app.calculator.units import GB
 
-CONTEXT_BYTES = 2.0 * GB  # CUDA context, kernels, cuBLAS and cuDNN workspaces
+CONTEXT_BYTES = 2.3 * GB  # CUDA context, kernels, cuBLAS and cuDNN workspaces
 GROUP_BYTES = 0.6 * GB  # NCCL channels and buffers, for each kind of group a rank is in
 FRAGMENTATION = 0.05  # share of all tensors that the allocator holds and cannot use
 LOGITS_BYTES = {
