@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from app.calculator.accuracy import assumptions, expected_error_fraction
 from app.calculator.answer_working import answer_working
 from app.calculator.binding import binding_of
 from app.calculator.cluster import Cluster
@@ -43,7 +44,6 @@ _TIME = (
     "mean_idle_fraction",
 )
 _AXES = ("tensor_parallel", "context_parallel", "pipeline_parallel", "data_parallel", "expert_parallel")
-EXPECTED_ERROR_FRACTION = 0.10
 _NUMBERS = ("memory", "communication", "time", "throughput", "binding")
 
 
@@ -67,7 +67,10 @@ def answer_of(
             "active": float(active_parameters(model)),
             "per_device_max": None,
         },
-        "expected_error_fraction": None if broken else EXPECTED_ERROR_FRACTION,
+        "expected_error_fraction": (
+            None if broken else expected_error_fraction(model, cluster, training, constants)
+        ),
+        "assumptions": assumptions(cluster, training, constants),
     }
     if broken:
         answer |= dict.fromkeys(_NUMBERS) | {"batch": _batch(training, layout, legal=False), "working": []}

@@ -1,0 +1,34 @@
+"""How far off a prediction is likely to be, and what it assumes: said beside every number.
+
+Bands from the validation against published runs (docs/accuracy.md): new layouts on devices and links that were
+calibrated, with a whole source left out; and where a constant is borrowed or assumed, twice that, in one direction.
+"""
+
+from app.calculator.cluster import Cluster
+from app.calculator.constants import Constants, notes
+from app.calculator.model import Model
+from app.calculator.training import Training
+
+CALIBRATED_FRACTION = 0.08
+FEW_RUNS_FRACTION = 0.12  # kinds of model or number type that few published runs cover
+NOT_CALIBRATED_FRACTION = 0.20
+
+
+def expected_error_fraction(
+    model: Model, cluster: Cluster, training: Training, constants: Constants
+) -> float:
+    """The error to expect of the step time, as a fraction of it."""
+    if notes(constants, cluster, training):
+        return NOT_CALIBRATED_FRACTION
+    few = (
+        model.is_moe
+        or model.encoder_layers > 0
+        or model.attention == "mla"
+        or training.compute_dtype == "fp8"
+    )
+    return FEW_RUNS_FRACTION if few else CALIBRATED_FRACTION
+
+
+def assumptions(cluster: Cluster, training: Training, constants: Constants) -> list[str]:
+    """Constants of this prediction that are not calibrated, one sentence each."""
+    return notes(constants, cluster, training)
