@@ -2,7 +2,7 @@
 // Nothing here is needed to use a page. It keeps the keyboard's place after a swap and warns before typed words are lost.
 (() => {
   // After a swap: where the focus was, if that place still exists; else at the answer.
-  document.addEventListener("htmx:afterSettle", (event) => {
+  document.addEventListener("htmx:afterSwap", (event) => {
     const part = event.detail.elt;
     if (!part || !part.querySelector) return;
     const target = part.matches("[data-focus]") ? part : part.querySelector("[data-focus]");
@@ -10,6 +10,37 @@
     const said = document.getElementById("said");
     const news = part.matches("[data-say]") ? part : part.querySelector("[data-say]");
     if (said && news && news.dataset.say) said.textContent = news.dataset.say;
+  });
+
+  // What is typed or pressed while an answer is under way outlives it. The answer to an older question is dropped when
+  // a newer one waits or is about to be asked; the answer to something sent is shown, and newer text is put back.
+  const asked = new WeakMap();
+  const fields = (part) => [...part.querySelectorAll("input:not([type=hidden]), select, textarea")].filter((field) => field.id);
+  const state = (field) => (/^(radio|checkbox)$/.test(field.type) ? field.checked : field.value);
+  const waiting = (node) => node && ((node["htmx-internal-data"]?.queuedRequests ?? []).length > 0 || waiting(node.parentElement));
+  document.addEventListener("htmx:beforeSend", (event) => {
+    asked.set(event.detail.xhr, { states: new Map(fields(event.detail.target).map((field) => [field.id, state(field)])) });
+  });
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    const { target, xhr, requestConfig } = event.detail;
+    const question = asked.get(xhr);
+    if (!question) return;
+    const newer = fields(target).filter((field) => question.states.has(field.id) && question.states.get(field.id) !== state(field));
+    if (requestConfig.verb === "get" && (newer.length || waiting(requestConfig.elt))) event.detail.shouldSwap = false;
+    question.typed = newer.filter((field) => field.matches("textarea, [type=text]")).map((field) => [field.id, field.value]);
+    const here = document.activeElement;
+    // htmx puts a selection back unless it begins at the first letter.
+    if (here && here.id && here.selectionStart === 0 && target.contains(here)) question.selected = [here.id, here.selectionEnd];
+  });
+  document.addEventListener("htmx:afterSwap", (event) => {
+    const question = asked.get(event.detail.xhr);
+    if (!question) return;
+    for (const [id, value] of question.typed ?? []) {
+      const field = document.getElementById(id);
+      if (field) field.value = value;
+    }
+    const field = question.selected && document.getElementById(question.selected[0]);
+    if (field && field === document.activeElement) field.setSelectionRange(0, question.selected[1]);
   });
 
   // "Cancel" of a report form that was opened in place closes it and goes back to its link.

@@ -48,11 +48,11 @@ class Server:
         self.process = subprocess.Popen(
             [Path(sys.executable).parent / "meshwright", "serve"], env=environment
         )
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             try:
                 urlopen(self.url, timeout=5).close()
-            except (URLError, ConnectionError):
+            except (URLError, ConnectionError, TimeoutError):
                 time.sleep(0.05)
             else:
                 return

@@ -1,19 +1,14 @@
 """The live preview in a real browser: it follows a save at once and the reader's place stays."""
 
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.error import URLError
-from urllib.request import urlopen
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from app.services.skeletons import new_course, new_lesson
-from tests.browser.conftest import free_port
+from tests.browser.preview_server import PreviewServer
 from tests.browser.test_pages import SIDEWAYS, accessibility
 
 WITHIN_MS = 300  # from the save to the new words on the page
@@ -27,36 +22,16 @@ WATCH = """words => new Promise(done => {
 
 
 class Preview:
-    """`meshwright preview` on a folder of its own."""
+    """A preview of a course with two lessons."""
 
     def __init__(self, folder: Path) -> None:
-        self.lessons = folder / "lessons"
-        new_course(self.lessons, "storage")
-        new_lesson(self.lessons, "storage", "One")
-        new_lesson(self.lessons, "storage", "Two")
-        self.lesson = self.lessons / "storage" / "lessons" / "0002-two.md"
-        self.port = free_port()
-        command = [
-            Path(sys.executable).parent / "meshwright",
-            "preview",
-            self.lessons,
-            "--port",
-            str(self.port),
-        ]
-        self.process = subprocess.Popen(command, env=os.environ.copy())
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            try:
-                urlopen(f"{self.url}/preview", timeout=30).close()
-            except (URLError, ConnectionError):
-                time.sleep(0.05)
-            else:
-                return
-        raise TimeoutError("the preview did not answer")
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        lessons = folder / "lessons"
+        new_course(lessons, "storage")
+        new_lesson(lessons, "storage", "One")
+        new_lesson(lessons, "storage", "Two")
+        self.lesson = lessons / "storage" / "lessons" / "0002-two.md"
+        self.server = PreviewServer(lessons)
+        self.url = self.server.url
 
     @property
     def address(self) -> str:
@@ -72,8 +47,7 @@ class Preview:
 def preview(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Preview]:
     preview = Preview(tmp_path_factory.mktemp("preview"))
     yield preview
-    preview.process.terminate()
-    preview.process.wait(timeout=10)
+    preview.server.stop()
 
 
 @pytest.fixture
