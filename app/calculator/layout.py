@@ -125,9 +125,10 @@ class Layouts:
 
     def flat(self, indices: npt.NDArray[Any]) -> Self:
         """The layouts at these places of the grid, in C order, as columns of one length."""
-        places = np.unravel_index(indices, self.shape)
-        return replace(
-            self, **{n: np.broadcast_to(getattr(self, n), self.shape)[places] for n in _COLUMN_NAMES}
+        shape = self.shape
+        places = np.unravel_index(indices, shape)
+        return self.with_columns(
+            **{name: np.broadcast_to(getattr(self, name), shape)[places] for name in _COLUMN_NAMES}
         )
 
     def row(self, index: int) -> Layout:
