@@ -4,42 +4,13 @@ A name is either a function of plain numbers, or of a whole question: then its a
 verb, and those listed are only the ones it adds.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
-
 from app.calculator import named_functions as fn
+from app.calculator.name import Argument, Name
 
 NARAYANAN = "Narayanan et al. 2021, section 2.2"
 KORTHIKANTI = "Korthikanti et al. 2022"
 ZERO = "Rajbhandari et al. 2020 (ZeRO)"
 COUNTED = "counted from the tensors"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Argument:
-    """One argument of a named function. `default` None: it must be given."""
-
-    name: str
-    help: str
-    default: Any = None
-    unit: str = ""
-    text: bool = False  # a word, not a number
-    of_model: str = ""  # the model's field (or "parameters") that stands in when a model is given
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Name:
-    """A published number: what it means, what it needs, where it comes from."""
-
-    name: str
-    help: str
-    unit: str
-    source: str
-    arguments: tuple[Argument, ...]
-    function: Callable[..., Any]
-    question: str = ""  # the verb whose inputs it takes; empty: plain numbers only
-    unneeded: tuple[str, ...] = ()  # inputs that the verb requires and this number does not depend on
 
 
 def _model(name: str, help: str, unit: str = "") -> Argument:

@@ -7,8 +7,9 @@ from typing import Any
 
 from app.calculator.expressions import ExpressionError, evaluate_expression
 from app.calculator.fields import BY_PATH, bare_keys
+from app.calculator.name import Argument, Name
 from app.calculator.named_functions import Question
-from app.calculator.names import NAMES, Argument, Name
+from app.calculator.names import NAMES
 from app.calculator.parameters import total_parameters
 from app.catalog import Catalog, load_catalog
 from app.curriculum.engine import EngineError, Quantity
