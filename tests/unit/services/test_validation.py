@@ -1,0 +1,201 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from app.catalog.published import RowsError, load_rows, load_vtrain, published_rows, vtrain_rows
+from app.services.published import RowError, gpu_id, reported_step_s, request_of, stage_split
+from app.services.validation import (
+    POOLED,
+    groups_of,
+    reported_memory_bytes,
+    result_of,
+    utilization,
+    validate,
+)
+from app.services.validation_text import lines_of
+
+
+def by_id(name: str) -> dict[str, object]:
+    return dict(next(row for row in published_rows() if row["id"] == name))
+
+
+def test_a_file_of_rows_is_a_list_or_has_one(tmp_path: Path) -> None:
+    for text in ('[{"id": "a"}]', '{"rows": [{"id": "a"}]}'):
+        path = tmp_path / "rows.json"
+        path.write_text(text, encoding="utf-8")
+        assert [row["id"] for row in load_rows(path)] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("{", "not JSON"), ('"rows"', "expected a list"), ("[1, {}, 2]", "rows 1, 3 are not objects")],
+)
+def test_a_file_that_is_not_rows_says_why(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "rows.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(RowsError, match=said):
+        load_rows(path)
+
+
+def test_a_missing_file_is_one_clear_line(tmp_path: Path) -> None:
+    with pytest.raises(RowsError, match="cannot be read"):
+        load_rows(tmp_path / "nothing.json")
+    with pytest.raises(RowsError, match="cannot be read"):
+        load_vtrain(tmp_path / "nothing.csv")
+
+
+def test_a_vtrain_table_names_every_bad_line(tmp_path: Path) -> None:
+    head = (
+        "# GPUs,global batch,micro batch,hidden size,attention heads,# layers,sequence length,"
+        "tensor parallelism,data parallelism,pipeline parallelism,iteration time (ms)\n"
+    )
+    path = tmp_path / "table.csv"
+    path.write_text(head + "8,8,1,1024,16,16,1024,1,8,1,100\nx\n8,8,1,1024,16,16,1024,1,8,1,many\n", "utf-8")
+    with pytest.raises(RowsError) as error:
+        load_vtrain(path)
+    assert "table.csv:3" in str(error.value)
+    assert "table.csv:4" in str(error.value)
+    path.write_text("a,b\n1,2\n", encoding="utf-8")
+    with pytest.raises(RowsError, match="no column"):
+        load_vtrain(path)
+
+
+def test_the_measured_tables_are_all_there() -> None:
+    rows = vtrain_rows()
+    assert len(rows) == 662
+    assert {row["n_gpus"] for row in rows} == {2, 4, 8, 256, 512}
+    assert all(row["tp"] * row["pp"] * row["dp"] == row["n_gpus"] for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("A100-SXM4-40GB", "a100-40gb"),
+        ("A100-SXM4-80GB", "a100-80gb"),
+        ("H100-SXM-96GB (HBM2e, 2.4 TB/s, 500W)", "h100-96gb"),
+        ("H100-SXM5-80GB", "h100-80gb"),
+        ("H200-SXM5-141GB", "h200"),
+        ("GB200", "gb200"),
+        ("B200", "b200"),
+        ("V100-SXM2-32GB", "v100-32gb"),
+    ],
+)
+def test_devices_by_the_names_rows_use(name: str, found: str) -> None:
+    assert gpu_id(name) == found
+
+
+def test_an_unknown_device_is_said() -> None:
+    with pytest.raises(RowError, match="TPU"):
+        gpu_id("TPU v4")
+
+
+@pytest.mark.parametrize(
+    ("layers", "stages", "split"),
+    [
+        (70, 12, [5, *[6] * 10, 5]),  # BLOOM's own: embedding + 5, ten times 6, 5 + head
+        (106, 12, [8, *[9] * 10, 8]),
+        (77, 11, None),
+        (30, 1, None),
+        (105, 35, None),
+        (5, 4, [1, 1, 1, 2]),
+    ],
+)
+def test_layers_that_do_not_divide_count_the_ends_as_layers(
+    layers: int, stages: int, split: list[int] | None
+) -> None:
+    found = stage_split(layers, stages)
+    assert found == split
+    assert found is None or sum(found) == layers
+
+
+def test_a_row_becomes_a_request_in_the_words_of_the_api() -> None:
+    request = request_of(by_id("bloom_176b_production"))
+    assert request["cluster"]["num_nodes"] == 48
+    assert request["cluster"]["inter_node_bandwidth_bytes_per_s"] == 6.25e9
+    assert request["cluster"]["intra_node_bandwidth_bytes_per_s"] == 100e9
+    assert request["layout"]["layers_per_stage"] == [5, *[6] * 10, 5]
+    assert request["training"]["compute_dtype"] == "bf16"
+    assert json.loads(json.dumps(request)) == request
+
+
+def test_a_row_that_lacks_something_is_kept_and_says_what() -> None:
+    row = by_id("gpt_neox_20b")
+    del row["global_batch"]
+    result = result_of(row)
+    assert result.predicted_step_s is None
+    assert "global_batch" in result.problem
+    odd = result_of({"id": "odd", "model": {"layers": 2}})
+    assert odd.problem
+
+
+@pytest.mark.parametrize(
+    ("reported", "derived", "seconds"),
+    [
+        ({"step_time_s": 2.0, "tokens_per_s": 1.0}, {}, 2.0),
+        ({"tokens_per_s": 1000.0}, {}, 8.0),
+        ({"tokens_per_s_per_gpu": 125.0}, {}, 8.0),
+        ({}, {"step_time_s_from_tflops": 3.0}, 3.0),
+        ({"tflops_per_gpu": 100.0}, {}, None),
+    ],
+)
+def test_the_reported_step_prefers_time_to_rates(
+    reported: dict[str, float], derived: dict[str, float], seconds: float | None
+) -> None:
+    row = {
+        "global_batch": 8,
+        "n_gpus": 8,
+        "model": {"seq": 1000},
+        "reported": reported,
+        "derived": derived,
+    }
+    assert reported_step_s(row) == seconds
+
+
+def test_memory_is_read_in_the_unit_it_states() -> None:
+    assert reported_memory_bytes({"reported": {"memory_gb": 2, "memory_unit": "GiB (peak)"}}) == 2 * 2**30
+    assert reported_memory_bytes({"reported": {"memory_gb": 2}}) == 2e9
+    assert reported_memory_bytes({}) is None
+
+
+def test_small_sources_are_pooled() -> None:
+    assert groups_of(["a"] * 5 + ["b", "c"]) == ["a"] * 5 + [POOLED] * 2
+
+
+def test_the_answer_has_rows_means_and_the_null_model() -> None:
+    rows = [row for row in published_rows() if row["source"].startswith("NVIDIA dgxc-benchmarking v25.02")]
+    found = validate(rows)
+    told = json.loads(json.dumps(found.to_json()))
+    assert set(told) == {"rows", "means", "failures"}
+    assert {
+        "id",
+        "source",
+        "predicted_step_s",
+        "reported_step_s",
+        "signed_error",
+        "predicted_memory_bytes",
+    } <= set(told["rows"][0])
+    assert 0 < told["means"]["mean_of_groups"] < told["means"]["null_mean_of_groups"]
+    assert 0.3 < utilization() < 0.5
+
+
+def test_nothing_to_compare_is_no_mean_and_no_crash() -> None:
+    assert validate([]).mean is None
+    assert validate([{}]).rows[0].problem
+    assert list(lines_of(validate([])))[-1] == "holds"
+
+
+def test_the_guard_names_what_fails() -> None:
+    slow = by_id("narayanan21_t1_1.7B")
+    slow["reported"] = {"step_time_s": 60.0}
+    found = validate([slow], guard=True)
+    assert any("beyond ±30 % without a written reason" in failure for failure in found.failures)
+    assert list(lines_of(found))[-1] == "fails"
+
+
+def test_text_shows_rows_groups_and_the_null_model() -> None:
+    rows = [row for row in published_rows() if row["source"].startswith("IBM")]
+    text = "\n".join(lines_of(validate(rows)))
+    assert "fms_fsdp_7b_a100_128" in text
+    assert "mean of the groups" in text
+    assert "null: every run at the same utilization" in text
