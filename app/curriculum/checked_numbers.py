@@ -17,7 +17,7 @@ _CALC = re.compile(r"<!--\s*calc\s*:\s*(.*?)\s*-->", re.DOTALL)
 _PARTS = re.compile(
     r"(?P<name>.+?)(?:\s+of\s+(?P<arguments>\{.*\}))?(?:\s+as\s+(?P<unit>[^\s{}]+))?\s*\Z", re.DOTALL
 )
-_NUMBER = re.compile(r"[-+−]?\d[\d,   ]*(?:\.\d+)?(?:e[-+]?\d+)?", re.IGNORECASE)
+_NUMBER = re.compile(r"[-+−]?\d(?:[\d,   ]*\d)?(?:\.\d+)?(?:e[-+]?\d+)?", re.IGNORECASE)
 ENGINE_UNITS = {
     "bytes": "B",
     "bytes/s": "B/s",

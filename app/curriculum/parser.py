@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from app.curriculum.annotate import annotate, plain_text, report_links
-from app.curriculum.blocks import Lesson, Prose
+from app.curriculum.blocks import Lesson, Prose, Rep
 from app.curriculum.choices import Render
 from app.curriculum.front_matter import FrontMatter, read_front_matter
 from app.curriculum.header import Header, addresses, check_header, identify, read_extras, take_header, words
@@ -19,6 +19,7 @@ from app.curriculum.markdown import make_markdown
 from app.curriculum.page import Page
 from app.curriculum.renderer import HOLD_CLOSE, HOLD_OPEN, finish
 from app.curriculum.report import Report
+from app.curriculum.section_order import check_sections
 from app.curriculum.sections import SectionReader
 from app.curriculum.source import Source, prepare
 from app.curriculum.text import collapse, digest
@@ -120,7 +121,10 @@ def _assemble(text: str, slug: str, opened: OpenPage) -> Lesson:
     reader.read([*before, *body])
     whole = bool(matter.num_lines or heading)
     if identity.type == "lesson":
-        reader.check_sections(whole=whole, number=identity.number)
+        reps = sum(1 for block in reader.blocks if isinstance(block, Rep))
+        check_sections(
+            reader.section_lines, whole=whole, number=identity.number, reps=reps, report=page.report
+        )
     parts = header.parts
     return Lesson(
         course=page.place.course,

@@ -7,15 +7,15 @@ from typing import Any
 from markdown_it.token import Token
 
 from app.curriculum.annotate import plain_text
-from app.curriculum.blocks import Block, Heading, Item, ItemKind, Prose, Rep, Severity
+from app.curriculum.blocks import Block, Heading, Item, ItemKind, Prose, Rep
 from app.curriculum.choices import Render, lettered_items, without_prefix
 from app.curriculum.extensions import Fields, read_fields, read_widget
 from app.curriculum.items import Draft, PlacedFold, build_item
 from app.curriculum.page import Page
+from app.curriculum.section_order import ORDER
 from app.curriculum.text import MARKERS, collapse, digest
 from app.curriculum.tree import Node, blocks, children_of
 
-ORDER = ("Warm-up", "Know this", "Practice", "Real-world reps", "Going further")
 _ITEM_SECTIONS = ("Warm-up", "Practice")
 _SPELLED = {re.sub(r"[^a-z]", "", name.lower()): name for name in ORDER}
 _MARKER = re.compile(rf"\s*[{MARKERS}]\s*")
@@ -34,7 +34,7 @@ class SectionReader:
         self.declarations: dict[str, Any] = {}
         self.section = ""
         self.anchor = ""
-        self._section_lines: list[tuple[str, int]] = []
+        self.section_lines: list[tuple[str, int]] = []
         self._count = 0
         self._prose: list[Node] = []
         self._draft: Draft | None = None
@@ -75,7 +75,7 @@ class SectionReader:
             self.section = _SPELLED.get(re.sub(r"[^a-z]", "", text.lower()), text)
             self._count = 0
             self.sections.append(self.section)
-            self._section_lines.append((self.section, line))
+            self.section_lines.append((self.section, line))
         html = self.render((node.tokens[1].children or []) if len(node.tokens) > 1 else [])
         self.blocks.append(
             Heading(level=int(token.tag[1]), text=text, html=html, anchor=self.anchor, line=line)
@@ -303,30 +303,3 @@ class SectionReader:
                     tomorrow=text.lower().startswith("tomorrow"),
                 )
             )
-
-    # -- the page as a whole ----------------------------------------------------------
-
-    def check_sections(self, *, whole: bool, number: int) -> None:
-        """SE001, SE002 and RP001. `whole`: the file is a lesson and not a piece of one."""
-        seen: list[str] = []
-        for name, line in self._section_lines:
-            if name not in ORDER:
-                self.page.report.add("SE002", line, "unknown section, rendered as it is")
-                continue
-            if name in seen:
-                self.page.report.add("SE001", line, f"{name} appears twice")
-            elif later := [other for other in seen if ORDER.index(other) > ORDER.index(name)]:
-                self.page.report.add("SE001", line, f"{name} must come before {later[0]}")
-            seen.append(name)
-        if whole and number != 1 and "Warm-up" not in seen and {"Know this", "Practice"} <= set(seen):
-            first = self._section_lines[0][1]
-            self.page.report.add(
-                "SE001",
-                first,
-                "no Warm-up section (only lesson 1 may leave it out)",
-                severity=Severity.WARNING,
-            )
-        reps = sum(1 for block in self.blocks if isinstance(block, Rep))
-        if "Real-world reps" in seen and reps < 3:
-            line = next(line for name, line in self._section_lines if name == "Real-world reps")
-            self.page.report.add("RP001", line, f"there are {reps} real-world reps; write at least three")

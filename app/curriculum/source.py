@@ -5,9 +5,11 @@ tag closes which, and puts every tag on a line of its own. `origin` leads back t
 """
 
 import re
-from dataclasses import dataclass, field
 
+from app.curriculum.folds import FoldRange, Folds, Source
 from app.curriculum.report import Report
+
+__all__ = ["FoldRange", "Source", "prepare"]
 
 _FENCE = re.compile(r"(`{3,}|~{3,})(.*)$")
 _OPEN = re.compile(r"<details\b([^<>]*)>", re.IGNORECASE)
@@ -17,42 +19,8 @@ _SUMMARY_START = re.compile(r"<summary\b", re.IGNORECASE)
 _INLINE_FOLD = re.compile(r"(?<=\S)\s*<details\b[^<>]*>\s*<summary\b", re.IGNORECASE)
 _CODE_SPAN = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
 _EXTENSION = re.compile(r"<!--\s*(?:item|widget|course)\b")
-_HEADING = re.compile(r" {0,3}#{1,6}(?:\s|$)")
 _SECTION = re.compile(r" {0,3}#{1,2}(?:\s|$)")
 _MARKED_ITEM = re.compile(r" {0,3}\d{1,9}[.)]\s+[▢□☐]")
-_NUMBERED = re.compile(r"\d{1,9}[.)]\s")
-DEEPEST = 8  # folds within folds
-
-
-@dataclass(slots=True)
-class FoldRange:
-    """A <details> block: its tag's line and the line of its closing tag, as indexes into `Source.lines`."""
-
-    start: int
-    line: int  # of the file, 1-based
-    indent: int
-    close: int = -1
-    summary: str = ""
-    closed: bool = True
-    nested: bool = False
-    close_line: int = 0
-    tight: bool = False
-    parent: "FoldRange | None" = None
-
-
-@dataclass(slots=True)
-class Source:
-    """What the Markdown parser gets."""
-
-    lines: list[str] = field(default_factory=list)
-    origin: list[int] = field(default_factory=list)  # 1-based line of the file
-    folds: dict[int, FoldRange] = field(default_factory=dict)
-
-    def line(self, index: int) -> int:
-        """The line of the file that line `index` came from."""
-        if not self.origin:
-            return 1
-        return self.origin[max(0, min(index, len(self.origin) - 1))]
 
 
 def prepare(lines: list[str], skip: int, report: Report) -> Source:
@@ -70,16 +38,14 @@ class _Walk:
         self.source = Source()
         self.report = report
         self.all = lines
-        self.marked = any(_MARKED_ITEM.match(line) for line in lines)
+        self.folds = Folds(self.source, report, marked=any(_MARKED_ITEM.match(line) for line in lines))
         self.last_comment_end = max((i for i, line in enumerate(lines) if "-->" in line), default=-1)
-        self.stack: list[FoldRange] = []
         self.fence: tuple[str, int, int] | None = None  # character, length, indent
         self.comment = 0  # line of the comment that is open; 0: none
         self.extension = False
         self.awaits_summary: FoldRange | None = None
         self.summary_until = -1
         self.index = 0
-        self.code: set[int] = set()  # lines of code, which look like headings at times
 
     # -- one line -------------------------------------------------------------
 
@@ -88,7 +54,7 @@ class _Walk:
         self.index = index
         if index < self.summary_until:
             return
-        if self.stack and "<?" in text:
+        if self.folds.stack and "<?" in text:
             self.report.add(
                 "PI001", index + 1, '"<?" inside a collapsible block can break the MkDocs build; write &lt;?'
             )
@@ -105,15 +71,11 @@ class _Walk:
             self._plain(text, stripped)
 
     def _emit(self, text: str) -> None:
-        if self.stack and self.stack[0].indent:
-            text = _dedent(text, self.stack[0].indent)
-        self.source.lines.append(text)
-        self.source.origin.append(self.index + 1)
+        self.source.add(_dedent(text, self.folds.indent), self.index + 1)
 
     def _blank(self) -> None:
         if self.source.lines and self.source.lines[-1].strip():
-            self.source.lines.append("")
-            self.source.origin.append(self.index + 1)
+            self.source.add("", self.index + 1)
 
     # -- code and comments ----------------------------------------------------
 
@@ -135,7 +97,7 @@ class _Walk:
             return
         if stripped and set(stripped) == {char} and len(stripped) >= length:
             self.fence = None
-        self.code.add(len(self.source.lines))
+        self.folds.code.add(len(self.source.lines))
         self._emit(text)
 
     def _comment_start(self, text: str, stripped: str) -> None:
@@ -177,8 +139,7 @@ class _Walk:
             "the comment is not closed; it was closed before the next block",
             fix="add --> on a line of its own",
         )
-        self.source.lines.append("-->")
-        self.source.origin.append(max(self.index, 1))
+        self.source.add("-->", max(self.index, 1))
         self.comment = 0
 
     def close_comment_at_end(self) -> None:
@@ -224,42 +185,20 @@ class _Walk:
             else:
                 ahead = _CLOSE.search(_mask(rest))
                 cut = ahead.start() if ahead else len(rest)
-                if self.stack:
-                    self.stack[-1].tight = True
-                self._emit(" " * indent + rest[:cut] if not self.stack else rest[:cut])
+                if self.folds.stack:
+                    self.folds.stack[-1].tight = True
+                self._emit(" " * indent + rest[:cut] if not self.folds.stack else rest[:cut])
                 rest = rest[cut:]
                 continue
             rest = rest[match.end() :].strip()
 
     def _open(self, match: re.Match[str], indent: int) -> None:
-        line = self.index + 1
-        if len(self.stack) >= DEEPEST:
-            self._emit(match.group(0))
-            return
         self._blank()
-        fold = FoldRange(
-            start=len(self.source.lines),
-            line=line,
-            indent=indent,
-            parent=self.stack[-1] if self.stack else None,
-        )
-        if "markdown" not in match.group(1).lower():
-            message = '<details> needs markdown="1": without it MkDocs prints the answer as raw Markdown'
-            fix = _with_markdown(self.all[self.index].strip())
-            self.report.add("DT001", line, message, fix=fix, recovered=True)
-        if indent:
-            self.report.add(
-                "DT002",
-                line,
-                "details tag is not at column zero",
-                fix=self.all[self.index].strip(),
-                recovered=True,
-            )
-        self.source.lines.append("<details>")
-        self.source.origin.append(line)
-        self.source.folds[fold.start] = fold
-        self.stack.append(fold)
-        self.awaits_summary = fold
+        fold = self.folds.open(self.index + 1, indent, match.group(1), self.all[self.index].strip())
+        if fold is None:
+            self._emit(match.group(0))
+        else:
+            self.awaits_summary = fold
 
     def _summary(self, rest: str) -> str:
         """Read the summary, over several lines if need be; give what follows it."""
@@ -286,71 +225,13 @@ class _Walk:
 
     def _close(self, indent: int) -> None:
         self.awaits_summary = None
-        line = self.index + 1
-        if not self.stack:
-            self.report.add("DT007", line, "this </details> closes nothing; it was left out", fix="remove it")
+        if not self.folds.close(self.index + 1, indent):
             self._blank()
-            return
-        fold = self.stack.pop()
-        if indent and not fold.indent:
-            self.report.add(
-                "DT002", line, "details tag is not at column zero", fix="</details>", recovered=True
-            )
-        self._finish(fold, len(self.source.lines))
-        if fold.nested:
-            fold.close_line = line
-        self.source.lines.append("</details>")
-        self.source.origin.append(line)
-        self.source.lines.append("")
-        self.source.origin.append(line)
-
-    def _finish(self, fold: FoldRange, close: int) -> None:
-        fold.close = close
-        if fold.tight:
-            self.report.add(
-                "DT003",
-                fold.line,
-                "a blank line is missing between the details tags and the text inside",
-                recovered=True,
-            )
-        if fold.closed:
-            for other in self._children(fold):
-                self.report.add(
-                    "DT006",
-                    other.line,
-                    "a details block stands inside another one; close the first before it",
-                    recovered=True,
-                )
-
-    def _children(self, fold: FoldRange) -> list[FoldRange]:
-        return [
-            other
-            for start in range(fold.start + 1, fold.close)
-            if (other := self.source.folds.get(start)) and other.parent is fold
-        ]
 
     def abort(self) -> None:
-        """Close what is still open, before the first item, heading or fold that follows it."""
-        for position, fold in enumerate(self.stack):
-            limit = (
-                self.stack[position + 1].start if position + 1 < len(self.stack) else len(self.source.lines)
-            )
-            close = next((i for i in range(fold.start + 1, limit) if self._stops(i)), limit)
-            fold.closed = False
-            message = "the details block is not closed; it was closed before the next item or heading"
-            fix = "add </details> on a line of its own"
-            self.report.add("DT004", fold.line, message, fix=fix, recovered=True)
-            self._finish(fold, close)
-        self.stack.clear()
+        """Close the folds that are still open."""
+        self.folds.abort()
         self.awaits_summary = None
-
-    def _stops(self, index: int) -> bool:
-        text = self.source.lines[index]
-        if index in self.code:
-            return False
-        return bool(
-            index in self.source.folds or _HEADING.match(text) or (not self.marked and _NUMBERED.match(text))
-        )
 
 
 def _mask(text: str) -> str:
@@ -361,7 +242,3 @@ def _mask(text: str) -> str:
 def _dedent(text: str, indent: int) -> str:
     kept = text.lstrip(" ")
     return text[min(indent, len(text) - len(kept)) :]
-
-
-def _with_markdown(text: str) -> str:
-    return re.sub(r"<details\b", '<details markdown="1"', text, count=1, flags=re.IGNORECASE)
