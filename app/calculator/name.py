@@ -14,6 +14,7 @@ class Argument:
     default: Any = None
     unit: str = ""
     text: bool = False  # a word, not a number
+    many: bool = False  # a list of numbers
     of_model: str = ""  # the model's field (or "parameters") that stands in when a model is given
 
 

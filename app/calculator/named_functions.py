@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from app.calculator import activations as act
-from app.calculator import flop, schedules, serving, states
+from app.calculator import balancing, flop, schedules, serving, states
 from app.calculator.cluster import Cluster
 from app.calculator.layout import SCHEDULE_NAMES, Layout, Layouts, Schedule
 from app.calculator.layout_rules import WIDTH_RULES
@@ -20,6 +20,7 @@ from app.calculator.serving import Serving, ServingStage
 from app.calculator.training import Training
 
 _MAX_TENSOR = 4_096
+_MAX_PIECES = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,6 +210,28 @@ def model_flop_of(question: Question) -> float:
 def hardware_flop_of(question: Question) -> float:
     """Hardware FLOP of one step."""
     return float(flop.hardware_flop(question.model, question.training, question.layouts)[0])
+
+
+def balanced_slowest_s(*, piece_s: tuple[float, ...], num_stages: int) -> float:
+    """The slowest stage of the best split."""
+    found = balancing.balance(piece_s, _stages_of(piece_s, num_stages))
+    if found is None:
+        raise ValueError("no split is possible")
+    return float(found.slowest_s)
+
+
+def even_slowest_s(*, piece_s: tuple[float, ...], num_stages: int) -> float:
+    """The slowest stage of the split by count."""
+    stages = _stages_of(piece_s, num_stages)
+    return max(balancing.stage_sums(piece_s, balancing.even_split(len(piece_s), stages), stages))
+
+
+def _stages_of(piece_s: tuple[float, ...], num_stages: int) -> int:
+    if not 1 <= num_stages <= len(piece_s) <= _MAX_PIECES:
+        raise ValueError(
+            f"{len(piece_s)} pieces on {num_stages} stages: each stage needs one, {_MAX_PIECES} are the most"
+        )
+    return int(num_stages)
 
 
 def legal_tensor_parallel(question: Question, *, limit: float, rule_of: str) -> list[int]:

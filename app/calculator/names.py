@@ -37,6 +37,11 @@ PASS_TIMES = (
 GROUP = Argument(name="group_size", help="ranks in the group")
 PAYLOAD = Argument(name="bytes", help="size of the tensor on each rank", unit="bytes")
 
+PIECES = (
+    Argument(name="piece_s", help="seconds of each piece, in order", unit="s", many=True),
+    Argument(name="num_stages", help="stages"),
+)
+
 _NAMES = (
     Name(
         name="memory.model_states_bytes",
@@ -216,6 +221,22 @@ _NAMES = (
         function=fn.legal_tensor_parallel,
         question="estimate",
         unneeded=("num_layers", "vocab_size"),
+    ),
+    Name(
+        name="balancing.balance",
+        help="seconds of the slowest stage when consecutive pieces are divided best",
+        unit="s",
+        source="exact for one chunk per stage: dynamic programming over the last cut",
+        arguments=PIECES,
+        function=fn.balanced_slowest_s,
+    ),
+    Name(
+        name="balancing.even_split_slowest_s",
+        help="seconds of the slowest stage when pieces are divided by count",
+        unit="s",
+        source="equal counts, the first stages one more where they do not divide",
+        arguments=PIECES,
+        function=fn.even_slowest_s,
     ),
     Name(
         name="serving.kv_bytes_per_token",

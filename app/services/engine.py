@@ -183,6 +183,9 @@ class CalculatorEngine:
 
 def _argument(given: Any, argument: Argument) -> Any:
     """A given argument as a word, a flag or a number, whichever it is; None where it is not."""
+    if argument.many:
+        numbers = [number_of(item) for item in given] if isinstance(given, list | tuple) else []
+        return tuple(numbers) if numbers and None not in numbers else None
     if argument.text:
         return given if isinstance(given, str) else None
     if isinstance(argument.default, bool):

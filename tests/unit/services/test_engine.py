@@ -26,6 +26,8 @@ PUBLISHED = [
     "compute.model_flop",
     "compute.hardware_flop",
     "layout.legal_tensor_parallel",
+    "balancing.balance",
+    "balancing.even_split_slowest_s",
     "serving.kv_bytes_per_token",
     "serving.kv_bytes_per_token_per_device",
     "serving.weights_bytes_per_device",
@@ -104,6 +106,8 @@ VALUES = [  # the courses' own figures
         5.139051377527358e19,
     ),
     ("layout.legal_tensor_parallel", {"model": "gpt3-175b", "limit": 16}, [1, 2, 3, 4, 6, 8, 12, 16]),
+    ("balancing.balance", {"piece_s": [0.1, *[1] * 24, 2.4], "num_stages": 4}, 7.0),
+    ("balancing.even_split_slowest_s", {"piece_s": [1, 1, 1, 1, 4], "num_stages": 2}, 5.0),
     ("serving.kv_bytes_per_token", {"model": "llama3-70b"}, 327680),
     ("serving.kv_bytes_per_token_per_device", {"model": "llama3-405b", "tensor_parallel": 16}, 64512),
     (
