@@ -109,7 +109,8 @@ def _image_target(written: str, page: Page, line: int) -> Target:
 
 
 def _fence(token: Token, page: Page, line: int) -> None:
-    if token.map and token.map[1] >= len(page.source.lines) and not _closed(token, page):
+    at_end = token.map and not any(text.strip() for text in page.source.lines[token.map[1] :][:3])
+    if at_end and not _closed(token, page):
         page.report.add("CD001", line, "the code block is not closed; everything after it is shown as code")
     if token.info.strip().split()[:1] != ["mermaid"]:
         return
@@ -125,7 +126,8 @@ def _fence(token: Token, page: Page, line: int) -> None:
 
 
 def _closed(token: Token, page: Page) -> bool:
-    assert token.map is not None
+    if token.map is None:
+        return True
     last = next(
         (text for text in reversed(page.source.lines[token.map[0] + 1 : token.map[1]]) if text.strip()), ""
     )
@@ -178,7 +180,8 @@ def _inline(token: Token, page: Page) -> None:
 def _link(child: Token, page: Page, line: int) -> None:
     written = str(child.attrGet("href") or "")
     target = resolve_link(written, page.place, page.context)
-    note = ' <small class="note">(planned)</small>' if target.kind == "planned" else ""
+    said = {"planned": "planned", "broken-link": "no such page"}.get(target.kind, "")
+    note = f' <small class="note">({said})</small>' if said else ""
     child.meta.update(
         href=target.href,
         kind=target.kind,

@@ -181,6 +181,8 @@ def _expression_problem(text: str, vary: Mapping[str, Any]) -> str:
         unknown = [name for name in names_in(text) if name not in vary]
     except ExpressionError as error:
         return f"{text!r} is neither a number nor arithmetic ({error})"
+    if unknown and not vary:
+        return f"{text!r} is no number; write a number, [low, high] or {{calc: name, with: {{…}}}}"
     return f"uses {', '.join(unknown)}, which vary does not list" if unknown else ""
 
 

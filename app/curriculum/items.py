@@ -21,6 +21,7 @@ from app.curriculum.extensions import (
 )
 from app.curriculum.generate import variables_of
 from app.curriculum.keys import UnusableKeyError, is_named, key_of
+from app.curriculum.lettered_lines import split_options
 from app.curriculum.page import Page
 from app.curriculum.text import collapse, digest, letter_list, lettered_choices, slugify
 from app.curriculum.tree import Node, blocks
@@ -72,11 +73,15 @@ def build_item(draft: Draft, page: Page, render: Render) -> tuple[Item, bool]:
         kind = ItemKind.OPEN
     if draft.options and kind in (None, ItemKind.MCQ) and _letters_clash(draft, page):
         kind, fields.sound = ItemKind.OPEN, False
+    if not draft.options and kind in (None, ItemKind.MCQ, ItemKind.ORDERING, ItemKind.PREDICT):
+        _take_lettered_lines(draft, page, asked=kind is not None)
     chosen = kind in (None, ItemKind.MCQ, ItemKind.ORDERING, ItemKind.PREDICT)
     options = read_options(draft.options, render) if draft.options and chosen else ()
     if kind is None:
         kind = ItemKind.MCQ if options else ItemKind.OPEN
     extra, graded = _by_kind(kind, fields, options, draft, page, render=render)
+    if kind in (ItemKind.NUMERIC, ItemKind.CALCULATOR) and not fields.sound:
+        kind = ItemKind.OPEN  # what cannot be graded is asked all the same
     prompt = list(draft.prompt) + ([] if options else draft.option_tokens)
     text = collapse(plain_text(prompt))
     item_id = _item_id(fields, draft, text, page)
@@ -103,6 +108,21 @@ def build_item(draft: Draft, page: Page, render: Render) -> tuple[Item, bool]:
         **extra,
     )
     return _checked_key(item, fields, page), item_id == fields.text("id")
+
+
+def _take_lettered_lines(draft: Draft, page: Page, *, asked: bool) -> None:
+    """Lines "a) …" of the prompt as options, if the Check names one of them or the comment says so."""
+    found = split_options(draft.prompt)
+    if found is None:
+        return
+    rest, options = found
+    key = read_key(draft.checks[0].tokens) if draft.checks else ()
+    letters = [letter for letter, _ in options]
+    if asked or (key and all(letter in letters for letter in key)):
+        line = options[0][1].tokens[0].meta.get("line") or draft.line
+        message = "options are lines of text: write them as bullets - a) …, indented by 4 spaces"
+        page.report.add("MC004", line, message, fix="    - a) …")
+        draft.prompt, draft.options = rest, options
 
 
 def _checked_key(item: Item, fields: Fields, page: Page) -> Item:

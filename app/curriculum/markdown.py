@@ -11,12 +11,16 @@ from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
-from app.curriculum.renderer import Renderer
+from app.curriculum.raw_html import ALONE, WITH_CONTENT
+from app.curriculum.renderer import TAGS, Renderer
+
+NEVER = WITH_CONTENT | ALONE
 
 DEEPEST = 24  # levels of nested lists and quotes; deeper text is shown as it stands
 LONGEST_INLINE = 10_000  # characters of one paragraph or cell that are read as Markdown
 MOST_BRACKETS = 500  # of one paragraph: each is looked at again for every other
 _RAW = re.compile(r"<(script|pre|style|textarea)(?=[\s>]|$)", re.IGNORECASE)
+_TAG_NAME = re.compile(r"</?([A-Za-z][\w:-]*)")
 _CALC = re.compile(r"<!--\s*calc\s*:")
 
 
@@ -95,9 +99,7 @@ def _last(env: MutableMapping[str, Any], source: str, needle: str) -> int:
 
 
 def _html_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """HTML as CommonMark has it, save what would swallow the rest of the file or the text beside a
-    checked number.
-    """
+    """HTML as CommonMark has it, save what would swallow the rest of the file or is no HTML."""
     position = state.bMarks[start] + state.tShift[start]
     if position >= len(state.src) or state.src[position] != "<":
         return False
@@ -105,11 +107,18 @@ def _html_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     if head.startswith("<!--"):
         if _CALC.match(head) or _last(state.env, state.src, "-->") < position:
             return False
-    elif head.startswith(("<?", "<!")) or (
-        (match := _RAW.match(head)) and _last(state.env, state.src, f"</{match.group(1).lower()}>") < position
-    ):
+    elif (match := _RAW.match(head)) is not None:
+        if _last(state.env, state.src, f"</{match.group(1).lower()}>") < position:
+            return False
+    elif not _known_tag(head):
         return False
     return html_block(state, start, end, silent)
+
+
+def _known_tag(head: str) -> bool:
+    """Whether a line opens with a tag of HTML; <T> and <Shard> are text like any other."""
+    match = _TAG_NAME.match(head)
+    return match is not None and (match.group(1).lower() in TAGS or match.group(1).lower() in NEVER)
 
 
 def _math_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:

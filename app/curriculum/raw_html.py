@@ -91,29 +91,44 @@ def filter_html(content: str, resolve: Resolve, depth: Depth) -> tuple[str, list
 def _piece(
     content: str, match: re.Match[str], findings: list[Finding], resolve: Resolve, depth: Depth
 ) -> tuple[str, int]:
-    text = match.group(0)
+    text, start, end = match.group(0), match.start(), match.end()
     if text.startswith("<!--"):
-        findings.append(Finding("HT003", text, match.start()))
-        return "", match.end()
-    tag = _TAG.fullmatch(text)
-    if tag is None:
-        if text != "<":
-            findings.append(Finding("HT001", text, match.start()))
-        return escape(text, quote=False), match.end()
-    closing, name = bool(tag.group(1)), tag.group(2).lower()
-    if name in WITH_CONTENT or name in ALONE:
-        end = match.end()
-        if name in WITH_CONTENT and not closing and not tag.group(4):
-            close = re.compile(rf"</{re.escape(name)}\s*>", re.IGNORECASE).search(content, end)
-            end = close.end() if close else end
-        findings.append(Finding("HT002", content[match.start() : end], match.start()))
+        findings.append(Finding("HT003", text, start))
         return "", end
-    if name not in TAGS or ":" in name or not depth.allows(name, closing):
-        findings.append(Finding("HT001", text, match.start()))
-        return escape(text, quote=False), match.end()
-    if closing:
-        return f"</{name}>", match.end()
-    return f"<{name}{_attributes(name, tag.group(3), match.start(), findings, resolve)}>", match.end()
+    tag = _TAG.fullmatch(text)
+    name = tag.group(2).lower() if tag else ""
+    if tag and (name in WITH_CONTENT or name in ALONE):
+        end = _end_of_element(content, tag, name, end)
+        findings.append(Finding("HT002", content[start:end], start))
+        return "", end
+    if tag is None or name not in TAGS or not depth.allows(name, bool(tag.group(1))):
+        if text != "<":
+            findings.append(Finding("HT001", text, start))
+        return escape(text, quote=False), end
+    return _allowed(tag, name, start, findings, resolve), end
+
+
+def _end_of_element(content: str, tag: re.Match[str], name: str, end: int) -> int:
+    """Where an element that could run ends: after its closing tag, if it has one."""
+    if name not in WITH_CONTENT or tag.group(1) or tag.group(4):
+        return end
+    close = re.compile(rf"</{re.escape(name)}\s*>", re.IGNORECASE).search(content, end)
+    return close.end() if close else end
+
+
+def _allowed(tag: re.Match[str], name: str, start: int, findings: list[Finding], resolve: Resolve) -> str:
+    if tag.group(1):
+        return f"</{name}>"
+    attributes = _attributes(name, tag.group(3), start, findings, resolve)
+    if name == "img" and " src=" not in attributes:
+        return _imageless(attributes)
+    return f"<{name}{attributes}>"
+
+
+def _imageless(attributes: str) -> str:
+    """The words of an image that cannot be shown."""
+    alt = re.search(r' alt="([^"]*)"', attributes)
+    return f'<span class="missing-image">{alt.group(1) if alt else ""} (image missing)</span>'
 
 
 def _attributes(name: str, written: str, offset: int, findings: list[Finding], resolve: Resolve) -> str:

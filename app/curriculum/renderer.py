@@ -98,7 +98,7 @@ class Renderer(RendererHTML):
             return f'<img src="{escape(source)}" alt="{alt}"{shown} loading="lazy">'
         if link:
             return f'<a class="image-elsewhere" href="{escape(link)}">{alt or escape(link)}</a>'
-        named = alt or escape(str(token.attrGet("src") or ""))
+        named = alt or escape(str(token.attrGet("src") or "")[:80])
         return f'<span class="missing-image">{named} (image missing)</span>'
 
     def html_inline(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
