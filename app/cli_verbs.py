@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from app.calculator import units
+from app.services import balance as balance_service
 from app.services import scheduling
 from app.services.estimation import estimate as estimate_service
 from app.services.inputs import InputProblems
@@ -34,6 +35,14 @@ def register(cli: typer.Typer) -> None:
         """The order of work of a pipeline: makespan, idle time, what is in flight."""
         answer = run(scheduling.schedule, source)
         print(json.dumps(answer, allow_nan=False) if as_json else schedule_text(answer))
+        raise typer.Exit(0 if answer["legal"] else 1)
+
+    @cli.command()
+    def balance(source: Source, as_json: AsJson = False) -> None:
+        """Pieces of a model over pipeline stages, so that the slowest is as fast as can be."""
+        answer = run(balance_service.balance_pieces, source)
+        print(json.dumps(answer, allow_nan=False) if as_json else balance_text(answer))
+        raise typer.Exit(0 if answer["legal"] else 1)
 
 
 def run(verb: Callable[[object], Mapping[str, Any] | InputProblems], source: str) -> Mapping[str, Any]:
@@ -59,13 +68,16 @@ def read(source: str) -> object:
         raise typer.Exit(2) from error
 
 
+def broken_rules_text(answer: Mapping[str, Any]) -> str:
+    """Every broken rule on a line of its own."""
+    broken = [f"- {violation['field']}: {violation['message']}" for violation in answer["violations"]]
+    return "\n".join(["This breaks a rule:", *broken])
+
+
 def estimate_text(answer: Mapping[str, Any]) -> str:
     """The answer in a few lines, for a terminal."""
     if not answer["legal"]:
-        lines = ["This layout breaks a rule:"]
-        return "\n".join(
-            lines + [f"- {broken['field']}: {broken['message']}" for broken in answer["violations"]]
-        )
+        return broken_rules_text(answer)
     memory, time, batch = answer["memory"], answer["time"], answer["batch"]
     lines = [
         f"Fits: {memory['fits']}; the fullest stage takes {units.format_gib(memory['peak_bytes'])} "
@@ -81,6 +93,8 @@ def estimate_text(answer: Mapping[str, Any]) -> str:
 
 def schedule_text(answer: Mapping[str, Any]) -> str:
     """The schedule in three lines, for a terminal."""
+    if not answer["legal"]:
+        return broken_rules_text(answer)
     return "\n".join(
         [
             f"Makespan: {units.format_seconds(answer['makespan_s'])}.",
@@ -88,3 +102,15 @@ def schedule_text(answer: Mapping[str, Any]) -> str:
             f"Most micro-batches in flight, by stage: {', '.join(map(str, answer['peak_in_flight']))}.",
         ]
     )
+
+
+def balance_text(answer: Mapping[str, Any]) -> str:
+    """The split in a few lines, for a terminal."""
+    if not answer["legal"]:
+        return broken_rules_text(answer)
+    stages = [
+        f"- stage {number}: {len(stage['pieces'])} pieces, {units.format_seconds(stage['time_s'])}"
+        for number, stage in enumerate(answer["stages"])
+    ]
+    slowest, bound = (units.format_seconds(answer[key]) for key in ("slowest_s", "lower_bound_s"))
+    return "\n".join([*stages, f"Slowest stage: {slowest}; none can be under {bound}."])

@@ -8,10 +8,15 @@ from pathlib import Path
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
+from hypothesis import settings as hypothesis_settings
 
 from app.main import create_app
 from app.settings import Settings
 from app.storage import migrate
+
+# No test is judged by a bare time; on the build server the examples are the same in every run.
+hypothesis_settings.register_profile("meshwright", deadline=None, derandomize=os.environ.get("CI") == "true")
+hypothesis_settings.load_profile("meshwright")
 
 
 @pytest.fixture(scope="session")
