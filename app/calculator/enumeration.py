@@ -8,6 +8,7 @@ question varies besides.
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -24,17 +25,14 @@ LARGEST_MICRO_BATCH = 32
 BLOCK = 32_768  # layouts worked out at once: large enough for NumPy, small enough for the cache
 
 # What a mesh can break whatever its schedule, recompute and sharding are.
+_SEQUENCE_RULES = tuple(
+    rule for rule in RULES if rule.code in ("sequence_not_divisible", "encoder_sequence_not_divisible")
+)
 _MESH_RULES = tuple(
     rule
     for rule in RULES
-    if rule.code
-    not in (
-        "interleaving_micro_batches",
-        "sequence_not_divisible",
-        "encoder_sequence_not_divisible",
-        "zero_group_not_divisible",
-        *(depth.code for depth in DEPTH_RULES),
-    )
+    if rule not in (*DEPTH_RULES, *_SEQUENCE_RULES)
+    and rule.code not in ("interleaving_micro_batches", "zero_group_not_divisible")
 )
 _MESH_AXES = ("tensor_parallel", "context_parallel", "expert_parallel", "micro_batch_size", "data_parallel")
 DEFAULTS: Mapping[str, tuple[float, ...]] = {
@@ -145,7 +143,7 @@ def _mesh(
     gpus = cluster.num_gpus
     each = {
         "tensor_parallel": _widths(model, cluster, training, space),
-        "context_parallel": space.candidates("context_parallel", divisors(gpus, WIDEST_CONTEXT)),
+        "context_parallel": _contexts(model, cluster, training, space),
         "expert_parallel": space.candidates(
             "expert_parallel", divisors(model.num_experts) if model.is_moe else (1,)
         ),
@@ -167,9 +165,17 @@ def _mesh(
 def _widths(model: Model, cluster: Cluster, training: Training, space: Space) -> tuple[float, ...]:
     """Tensor widths that the model's shape allows."""
     widths = space.candidates("tensor_parallel", divisors(cluster.num_gpus))
-    tried = _layouts(space, tensor_parallel=_column(widths))
+    tried = _layouts(space, tensor_parallel=widths)
     kept = legal(WIDTH_RULES, Case(model=model, cluster=cluster, training=training, layouts=tried))
-    return tuple(width for width, legal_width in zip(widths, kept, strict=True) if legal_width)
+    return tuple(compress(widths, kept))
+
+
+def _contexts(model: Model, cluster: Cluster, training: Training, space: Space) -> tuple[float, ...]:
+    """Context widths that the sequence allows."""
+    widths = space.candidates("context_parallel", divisors(cluster.num_gpus, WIDEST_CONTEXT))
+    tried = _layouts(space, context_parallel=widths)
+    kept = legal(_SEQUENCE_RULES, Case(model=model, cluster=cluster, training=training, layouts=tried))
+    return tuple(compress(widths, kept))
 
 
 def _switches(space: Space, orders: Column) -> dict[str, Column]:

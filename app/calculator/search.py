@@ -134,14 +134,14 @@ class Search:
                 tokens_per_s=tokens_per_s[chosen],
                 peak_bytes=peak[chosen],
                 number=number[chosen],
-                rows=tuple(Row(layout=layouts.row(i), training=training) for i in range(len(chosen))),
+                rows=tuple(Row(block=layouts, index=i, training=training) for i in range(len(chosen))),
             )
 
         top = self.question.top
         worst = self._best.score[-1] if len(self._best.score) == top else math.inf
-        chosen = smallest(score, headroom, number, top)
-        chosen = chosen[score[chosen] <= worst]
-        if len(chosen):
+        better = np.flatnonzero(score <= worst)
+        if len(better):
+            chosen = better[smallest(score[better], headroom[better], number[better], top)]
             self._best = self._best.joined(rows(chosen)).best(top)
         self._fronts(rows, tokens_per_s, peak)
 

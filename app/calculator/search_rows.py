@@ -5,7 +5,7 @@ from typing import Self
 
 import numpy as np
 
-from app.calculator.layout import Column, Layout
+from app.calculator.layout import Column, Layout, Layouts
 from app.calculator.pareto import Places
 from app.calculator.training import Training
 
@@ -16,8 +16,14 @@ _NONE: Column = np.empty(0)
 class Row:
     """One layout of the result, with the training (its batch) that it was worked out for."""
 
-    layout: Layout
+    block: Layouts
+    index: int
     training: Training
+
+    @property
+    def layout(self) -> Layout:
+        """The layout as plain values."""
+        return self.block.row(self.index)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
