@@ -19,7 +19,9 @@ from app.curriculum.library import load_library
 from app.services import authoring, fixing, skeletons
 from app.services.engine import CalculatorEngine
 from app.services.export import export as export_course
+from app.services.lint_report import report
 from app.services.preview_files import lessons_root
+from app.services.remembering_engine import RememberingEngine
 from app.settings import Settings
 from app.storage import migrate
 
@@ -115,25 +117,26 @@ def lint(
     watch: Annotated[bool, typer.Option("--watch", help="Again on every save, until Ctrl-C.")] = False,
 ) -> None:
     """Every problem of every file at once; exit 1 when there are errors, 2 when a path does not exist."""
+    linter = authoring.Linter(RememberingEngine(CalculatorEngine()))
     if fix:
         mend(paths)
-    text, code = authoring.lint(paths, format)
-    print(text, flush=True)
-    if not watch or code == 2:
-        raise typer.Exit(code)
+    result = linter.find(paths)
+    print(report(result, format), flush=True)
+    if not watch or result.missing:
+        raise typer.Exit(result.exit_code)
     for _ in watch_files(*paths, step=20, debounce=100, raise_interrupt=False):
         if fix:
             mend(paths)
-        text, code = authoring.lint(paths, format)
-        print(f"\n{text}", flush=True)
-    raise typer.Exit(code)
+        result = linter.find(paths)
+        print(f"\n{report(result, format)}", flush=True)
+    raise typer.Exit(result.exit_code)
 
 
 def mend(paths: list[Path]) -> None:
     """Repair the files in place and print the difference."""
     for path in paths:
-        files = [path] if path.is_file() else sorted(path.rglob("*.md")) if path.is_dir() else []
-        for file in files:
+        found = [path] if path.is_file() else sorted(path.rglob("*.md")) if path.is_dir() else []
+        for file in (one for one in found if not set(one.parts) & set(authoring.PRIVATE)):
             shown = file.as_posix()
             try:
                 before = file.read_bytes().decode("utf-8")

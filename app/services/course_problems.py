@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from app.curriculum.blocks import Lesson, Problem
 from app.curriculum.course import Course
 from app.curriculum.engine import Engine
-from app.curriculum.rules import check_course, check_lesson
+from app.curriculum.rules import check_lesson
+from app.curriculum.rules_course import check_course
 from app.curriculum.rules_engine import check_with_engine
 
 

@@ -10,7 +10,8 @@ from app.curriculum.blocks import Lesson, Problem
 from app.curriculum.course import Course
 from app.curriculum.engine import Engine
 from app.curriculum.library import LibraryStore
-from app.curriculum.rules import check_course, check_lesson
+from app.curriculum.rules import check_lesson
+from app.curriculum.rules_course import check_course
 from app.curriculum.rules_engine import check_with_engine
 from app.services.authoring import read_lesson
 from app.services.course_problems import CourseProblems, tidy
