@@ -42,6 +42,18 @@ def group_bandwidth(
     return np.where(group_size > members, between, intra_bytes_per_s)
 
 
+def exchange_bandwidth(
+    group_size: Number, members: Number, intra_bytes_per_s: Number, inter_bytes_per_s: Number
+) -> Number:
+    """What one rank of an all-to-all reaches: its far shares cross its own adapter, near ones stay inside.
+
+    Of n − 1 shares n − j leave the node: bw = 1/max(o/B_nic, (1 − o)/B_intra), o = (n − j)/(n − 1).
+    """
+    outside = (group_size - members) / np.maximum(group_size - 1, 1.0)
+    slower = np.maximum(outside / inter_bytes_per_s, (1 - outside) / intra_bytes_per_s)
+    return 1 / slower
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ring:
     """The ranks of one collective: how many, how many of them in each node, and what their ring reaches."""

@@ -9,6 +9,7 @@ from app.calculator.collectives import (
     Number,
     Ring,
     collective_s,
+    exchange_bandwidth,
     group_bandwidth,
     hidden_s,
     members_per_node,
@@ -36,16 +37,17 @@ def _never(condition: Any) -> bool:
     return not np.any(condition)
 
 
-def group(work: Work, size: Number, stride: Number) -> Ring:
-    """The group of `size` ranks that sit `stride` apart, and what its ring reaches."""
+def group(work: Work, size: Number, stride: Number, *, exchange: bool = False) -> Ring:
+    """The group of `size` ranks that sit `stride` apart, and what its ring (or all-to-all) reaches."""
     rates = work.rates
     members = members_per_node(size, stride, work.gpus_per_node)
+    reached = exchange_bandwidth if exchange else group_bandwidth
     intra = work.intra_bytes_per_s * rates.intra_node_fraction
     inter = work.inter_bytes_per_s * rates.inter_node_fraction
     return Ring(
         size=size,
         members=members,
-        bandwidth_bytes_per_s=group_bandwidth(size, members, intra, inter),
+        bandwidth_bytes_per_s=reached(size, members, intra, inter),
         start_s=rates.collective_latency_s,
         rank_s=rates.collective_rank_latency_s + work.intra_latency_s,
         hop_s=rates.collective_hop_latency_s + work.inter_latency_s,
@@ -133,7 +135,7 @@ def expert_layer(work: Work, kind: LayerKind) -> tuple[Traffic, Traffic]:
     if _never(kind.routed_per_token > 0):
         return NOTHING, NOTHING
     payload = 2 * tokens(work, kind) * work.hidden_size * kind.routed_per_token / work.tensor
-    ranks = group(work, work.expert, work.data_stride)
+    ranks = group(work, work.expert, work.data_stride, exchange=True)
     routed = np.where(kind.routed_per_token > 0, 1.0, 0.0)
     full = np.where(work.recompute == FULL, 2.0, 0.0)
     return (

@@ -34,6 +34,8 @@ def _kind(
     h, width = float(model.hidden_size), float(model.ffn_hidden_size)
     attention = _attention(model, seq, causal)
     attentions, linears = [attention], _attention_linears(model, tensor)
+    # Experts of a capacity above an even share work through padding too.
+    routed = float(model.experts_per_token) * max(1.0, float(model.expert_capacity_factor)) if moe else 0.0
     if cross:
         queries, keys = attention.heads * attention.score_dim, float(model.num_kv_heads * model.head_dim)
         linears.append(Linear(inputs=h, outputs=queries))
@@ -42,7 +44,6 @@ def _kind(
         attentions.append(_attention(model, cross, causal=False))
     if moe:
         expert, shared = float(model.moe_ffn_hidden_size), float(model.num_shared_experts)
-        routed = float(model.experts_per_token)
         linears.append(Linear(inputs=h, outputs=float(model.num_experts), split=0.0))
         linears += _mlp(h, expert, model.gated_mlp, routed, float(model.num_experts))
         if shared:
@@ -58,7 +59,7 @@ def _kind(
         qkv_width=attention.heads * attention.score_dim + attention.kv_width,
         context_width=attention.heads * attention.value_dim,
         activation_width=width,
-        routed_per_token=float(model.experts_per_token) if moe else 0.0,
+        routed_per_token=routed,
     )
 
 

@@ -9,7 +9,8 @@ import numpy as np
 from app.calculator.constants import Constants
 from app.calculator.layout import Column
 from app.calibration.sample import Key, Sample, group_errors, mean_of_groups
-from app.services.validation import EXPLAINED, null_step_s
+from app.catalog.published import published_rows
+from app.services.validation import APART, EXPLAINED, ROW_LIMIT, null_step_s, result_of
 
 ACCURACY_FILE = Path(__file__).parents[2] / "docs" / "accuracy.md"
 BEGIN = "<!-- written by `make calibrate`: do not edit below -->"
@@ -76,17 +77,27 @@ def _groups(report: Report) -> str:
 
 def _outliers(report: Report) -> str:
     errors = report.predicted_s / report.sample.reported_s - 1
+    names = [str(row["id"]) for row in report.sample.rows]
     lines = [
-        "## Runs that are more than 20 % off",
+        "## Runs that are far off",
+        "",
+        f"Core runs beyond {100 * ROW_LIMIT:.0f} %, each with its reason, or that none was found:",
         "",
         "| run | signed error | reason |",
         "|---|---:|---|",
     ]
+    for row in published_rows():
+        if row["source"] in APART and row.get("core"):
+            error = result_of(row).signed_error or 0.0
+            lines.append(f"| {row['id']} | {100 * error:+.0f} % | {reason_for(row['id'])} |")
     for place in np.argsort(-np.abs(errors)):
-        if abs(errors[place]) <= 0.2:
-            break
-        name = str(report.sample.rows[place]["id"])
-        lines.append(f"| {name} | {100 * errors[place]:+.0f} % | {reason_for(name)} |")
+        if abs(errors[place]) > ROW_LIMIT:
+            lines.append(f"| {names[place]} | {100 * errors[place]:+.0f} % | {reason_for(names[place])} |")
+    lines += ["", "| source | runs | within 5 % | within 10 % | beyond 20 % |", "|---|---:|---:|---:|---:|"]
+    for group in dict.fromkeys(report.sample.groups):
+        inside = np.abs(errors[[name == group for name in report.sample.groups]])
+        shares = (np.mean(inside <= 0.05), np.mean(inside <= 0.10), np.mean(inside > 0.20))
+        lines.append(f"| {group} | {len(inside)} | " + " | ".join(f"{100 * x:.0f} %" for x in shares) + " |")
     return "\n".join([*lines, ""])
 
 

@@ -12,11 +12,14 @@ CONSTANTS_FILE = Path(__file__).parent / "data" / "constants.json"
 
 
 def constants_from(document: Mapping[str, Any]) -> Constants:
-    """Constants from the file's JSON object. Raises KeyError where a part is missing."""
+    """Constants from the file's JSON object; one that `borrows` has the value of the key it names.
+
+    Raises KeyError where a part is missing.
+    """
     entries = {
         name: {
             key: Constant(
-                value=float(found["value"]),
+                value=float(entry["values"][found.get("borrows", key)]["value"]),
                 unit=str(entry["unit"]),
                 kind=str(found["kind"]),
                 source=str(found["source"]),
