@@ -219,10 +219,10 @@ def _score(item: Item, submission: Submission) -> tuple[str, Mapping[str, Any]]:
 
 def _refusal(item: Item, submission: Submission) -> str:
     """Why this cannot be taken, or nothing."""
-    too_long = [value for value in _texts(submission.answer) if len(value) > MAX_TEXT]
-    if too_long:
+    length = sum(len(text) for text in _texts(submission.answer))
+    if length > MAX_TEXT:
         return (
-            f"Your text has {len(too_long[0]):,} characters; at most {MAX_TEXT:,} can be kept. "
+            f"Your text has {length:,} characters; at most {MAX_TEXT:,} can be kept. "
             "Shorten it and send it again; it is still in the box."
         )
     if submission.action == "answer":
@@ -244,17 +244,17 @@ def _texts(answer: Mapping[str, Any]) -> list[str]:
         if isinstance(value, str):
             found.append(value)
         elif isinstance(value, Mapping):
-            found += [str(inner) for inner in value.values()]
+            found += [f"{name}{inner}" for name, inner in value.items()]
     return found
 
 
 def _nothing_to_grade(item: Item, answer: Mapping[str, Any]) -> str:
-    if item.order:
-        places = sorted(str(place) for place in answer.get("places", {}).values())
+    if "places" in answer:
+        places = sorted(str(place) for place in answer["places"].values())
         wanted = sorted(str(place) for place in range(1, len(item.options) + 1))
         return "" if places == wanted else f"Give every line its own place, 1 to {len(item.options)}."
-    if item.options:
-        return _not_chosen(item, answer.get("options", ()))
+    if "options" in answer:
+        return _not_chosen(item, answer["options"])
     if "values" in answer:
         empty = [name for name, value in answer["values"].items() if not str(value).strip()]
         return f"Fill in {', '.join(name.replace('_', ' ') for name in empty)}." if empty else ""

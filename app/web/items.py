@@ -4,6 +4,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
 from app.curriculum.blocks import Item, ItemKind
+from app.curriculum.keys import is_named
 from app.services.learning import MAX_SEED, Outcome, Submission, act_on_item
 from app.web.dependencies import Form, FormDep, Here, HereDep, QueryDep
 from app.web.item_parts import anchor_of
@@ -15,6 +16,7 @@ router = APIRouter(include_in_schema=False)
 
 CONFIDENCES = {"guess", "think", "sure"}
 ACTIONS = {"answer", "show", "hint", "numbers", "score"}
+MOST_CONTROLS = 40
 NOT_TYPED = {"action", "seed", "do", "confidence"}
 
 
@@ -57,20 +59,23 @@ def submission(item: Item, form: Form) -> Submission:
 
 
 def typed_answer(item: Item, form: Form) -> dict[str, object]:
-    """The answer as it was typed, in the shape that is stored."""
+    """The answer as it was typed, in the shape that is stored, without fields the item does not have."""
+    letters = {option.letter for option in item.options}
     if item.kind is ItemKind.CALCULATOR:
         kept = {name: values[-1] for name, values in form.fields.items() if name not in NOT_TYPED}
-        return {"layout": kept}
+        return {"layout": dict(list(kept.items())[:MOST_CONTROLS])}
     if item.kind is ItemKind.ORDERING:
-        places = {letter: place for letter, place in form.starting("place.").items() if place.strip()}
+        sent = form.starting("place.")
+        places = {letter: sent[letter] for letter in sent if letter in letters and sent[letter].strip()}
         order = sorted(places, key=lambda letter: (len(places[letter]), places[letter], letter))
         return {"places": places, "order": order}
     if item.kind in (ItemKind.OPEN, ItemKind.RUBRIC):
         return {"text": form.one("text")}
     if item.options:
-        return {"options": list(dict.fromkeys(form.all("option")))}
-    if values := form.starting("value."):
-        return {"values": values}
+        return {"options": [letter for letter in dict.fromkeys(form.all("option")) if letter in letters]}
+    if is_named(item.answer):
+        values = form.starting("value.")
+        return {"values": {str(name): values.get(str(name), "") for name in item.answer}}
     return {"value": form.one("value")}
 
 

@@ -272,6 +272,18 @@ def test_a_text_is_shown_as_it_was_typed_with_its_first_empty_line(
     assert box[1].startswith("\n\n\nfirst\nsecondx"), "one line end is eaten by the browser"
 
 
+def test_a_form_cannot_smuggle_in_what_the_item_does_not_ask(
+    small_app: FastAPI, learner: TestClient, lesson_url: str
+) -> None:
+    junk = {f"x{number}": "y" * 300 for number in range(100)}
+    answer(learner, lesson_url, "legs", option=["zz", "a", "<script>"], **junk)
+    reply = learner.post(f"{lesson_url}/items/puzzle", data={**junk, "tensor_parallel": "8"}, headers=HTMX)
+    assert reply.status_code == 422
+    with small_app.state.database.reading() as session:
+        kept = session.connection().exec_driver_sql("SELECT answer FROM attempts").scalars().all()
+    assert kept == ['{"options": ["a"]}']
+
+
 def test_progress_belongs_to_a_browser(small_app: FastAPI, learner: TestClient, lesson_url: str) -> None:
     answer(learner, lesson_url, "warm", text="mine alone")
     with TestClient(small_app, base_url="http://testserver") as other:
