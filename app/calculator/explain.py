@@ -1,7 +1,7 @@
 """The working behind a number: its formula in words, the same with numbers put in, value, unit and source.
 
 `substituted` is plain arithmetic (see `expressions`): evaluated, it gives the value. Numbers are written
-with twelve significant digits.
+with fifteen significant digits: differences of nearly equal ones come out too.
 """
 
 import re
@@ -58,5 +58,5 @@ def _is_exponent(formula: str, start: int) -> bool:
 
 
 def _written(value: float) -> str:
-    text = f"{value:.12g}"
+    text = f"{value:.15g}"
     return f"({text})" if value < 0 else text

@@ -249,33 +249,38 @@ def _remaining_lines(step: _Step, time: TimeColumns, held: float) -> list[Line]:
 
 def _pipeline_lines(step: _Step, time: TimeColumns) -> list[Line]:
     """The bubble and what unequal stages cost."""
-    m, slowest = step.micro_batches, _number(step.line.slowest_s)
+    m, slowest, stages = step.micro_batches, _number(step.line.slowest_s), _number(step.work.pipeline)
     values = {
+        "stages": stages,
         "makespan": _number(step.line.makespan_s),
         "micro_batches": m,
         "slowest": slowest,
-        "mean": _number(step.line.all_s) / _number(step.work.pipeline),
+        "mean": _number(step.line.all_s) / stages,
         "bubble": time.bubble_s[0].item(),
     }
     source = "closed form of the schedule; Narayanan et al. 2021, section 2.2"
     return [
         _seconds(
             "time.bubble_s",
-            "max(0, makespan - micro_batches * slowest)",
+            "max(0, makespan - micro_batches * slowest)" if stages > 1 else "stages - 1",
             values,
             time.bubble_s[0].item(),
             source,
         ),
         _seconds(
             "time.imbalance_s_per_step",
-            "max(0, micro_batches * (slowest - mean))",
+            "max(0, micro_batches * (slowest - mean))" if stages > 1 else "stages - 1",
             values,
             time.imbalance_s_per_step[0].item(),
             "the slowest stage against the mean of all",
         ),
         line(
             "time.mean_idle_fraction",
-            "max(0, 1 - micro_batches * mean / (micro_batches * slowest + bubble))",
+            (
+                "max(0, 1 - micro_batches * mean / (micro_batches * slowest + bubble))"
+                if stages > 1
+                else "stages - 1"
+            ),
             values,
             time.mean_idle_fraction[0].item(),
             unit="fraction",
