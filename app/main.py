@@ -14,6 +14,7 @@ from app.curriculum.library import LibraryStore
 from app.services.engine import CalculatorEngine
 from app.services.house import House
 from app.services.preview_files import PreviewFiles
+from app.services.search_jobs import SearchDesk
 from app.settings import ROOT, Settings
 from app.storage.database import Database
 from app.web import (
@@ -30,6 +31,8 @@ from app.web import (
     progress,
     reports,
     schedule,
+    search,
+    search_api,
     styleguide,
     teach,
 )
@@ -49,6 +52,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
+        app.state.searches.close()
         app.state.database.close()
 
     app = FastAPI(
@@ -57,12 +61,13 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.settings = settings
     app.state.database = Database(settings.database_url)
     app.state.house = _house(settings, app.state.database)
+    app.state.searches = SearchDesk()
     app.state.asset_version = _version_of(STATIC)
     app.mount("/static/htmx", StaticFiles(packages=[("js_lib_htmx", "static/htmx")]), name="htmx")
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     errors.install(app)
     app.add_exception_handler(BodyError, body_error)
-    for room in (api, api_docs, calculator, styleguide, schedule, balance):
+    for room in (api, search_api, search, api_docs, calculator, styleguide, schedule, balance):
         app.include_router(room.router)
     for room in (home, courses, lessons, items, progress, reports, teach):
         app.include_router(room.router)
