@@ -30,6 +30,7 @@ Lessons = Annotated[
 ]
 Paths = Annotated[list[Path], typer.Argument(help="Files, courses, or the folder of courses.")]
 LintFormat = Literal["text", "github", "json"]
+LOOK_EVERY_MS = 2_000
 ExportFormat = Literal["html", "markdown", "gift", "anki"]
 
 
@@ -124,11 +125,20 @@ def lint(
     print(report(result, format), flush=True)
     if not watch or result.missing:
         raise typer.Exit(result.exit_code)
-    for _ in watch_files(*paths, step=20, debounce=100, raise_interrupt=False):
-        if fix:
+    changes = watch_files(
+        *paths,
+        step=20,
+        debounce=100,
+        rust_timeout=LOOK_EVERY_MS,
+        yield_on_timeout=True,
+        raise_interrupt=False,
+    )
+    for changed in changes:  # also now and then without a sign, as some disks give none
+        if fix and changed:
             mend(paths)
-        result = linter.find(paths)
-        print(f"\n{report(result, format)}", flush=True)
+        before, result = result, linter.find(paths)
+        if result != before:
+            print(f"\n{report(result, format)}", flush=True)
     raise typer.Exit(result.exit_code)
 
 
