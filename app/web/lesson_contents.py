@@ -15,6 +15,7 @@ class TocEntry:
     anchor: str
     title: str
     status: str = ""  # done | half | ""
+    deep: bool = False  # below another heading
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -165,7 +165,7 @@ def _view(house: House, report: StoredReport, now: datetime) -> ReportView:
         state_words=words,
         where=f"{title}, {report.place}",
         url=url,
-        reason_words=REASONS.get(report.reason, "").lower() if report.reason != "other" else "",
+        reason_words=REASONS.get(report.reason, "") if report.reason != "other" else "",
         text=report.text,
         answer_words=answer_words(report.answer),
         reply=report.reply,

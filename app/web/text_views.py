@@ -48,7 +48,7 @@ def text_view(page: Lesson, course_title: str) -> TextView:
         description=page.description.rstrip("."),
         course_title=course_title,
         course_url=f"/courses/{page.course}",
-        toc=[TocEntry(anchor=one.anchor, title=one.title) for one in shown if one.title],
+        toc=[TocEntry(anchor=one.anchor, title=one.title, deep=one.level == 3) for one in shown if one.title],
         sections=shown,
         closing_html=page.closing_html,
     )
