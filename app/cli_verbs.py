@@ -2,22 +2,29 @@
 
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from app.calculator import units
+from app.catalog.published import Row, RowsError, load_rows, load_vtrain, published_rows, vtrain_rows
 from app.services import balance as balance_service
 from app.services import scheduling
 from app.services.estimation import estimate as estimate_service
 from app.services.inputs import InputProblems
+from app.services.validation import validate as validate_rows
+from app.services.validation_text import lines_of
+from app.web.api_body import strict
 
 MAXIMUM_BYTES = 1_000_000
 
 Source = Annotated[str, typer.Argument(help="A JSON file with the request, or - for standard input.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the whole answer as JSON.")]
+RowsFile = Annotated[Path | None, typer.Option("--rows", help="Published runs of your own, a JSON file.")]
+VtrainFile = Annotated[Path | None, typer.Option("--vtrain", help="A measured vTrain table, a CSV file.")]
+HeldOut = Annotated[bool, typer.Option("--cv", help="Also fit without the runs that are predicted: minutes.")]
 
 
 def register(cli: typer.Typer) -> None:
@@ -44,6 +51,25 @@ def register(cli: typer.Typer) -> None:
         print(json.dumps(answer, allow_nan=False) if as_json else balance_text(answer))
         raise typer.Exit(0 if answer["legal"] else 1)
 
+    @cli.command()
+    def validate(
+        rows: RowsFile = None, vtrain: VtrainFile = None, as_json: AsJson = False, cv: HeldOut = False
+    ) -> None:
+        """Predictions beside what published runs report; exit 1 where they got worse than they were.
+
+        Without a file: the runs that come with the product, held to what was reached.
+        """
+        own = rows is None and vtrain is None
+        chosen = [*published_rows(), *vtrain_rows()] if own else rows_in(rows, vtrain)
+        found = validate_rows(chosen, guard=own)
+        held_out = cross_validation(chosen, guard=own) if cv else None
+        if as_json:
+            told = found.to_json() | ({"cross_validation": held_out} if held_out else {})
+            print(json.dumps(strict(told), allow_nan=False))
+        else:
+            print("\n".join(lines_of(found, held_out)))
+        raise typer.Exit(1 if found.failures or (held_out and held_out["failures"]) else 0)
+
 
 def run(verb: Callable[[object], Mapping[str, Any] | InputProblems], source: str) -> Mapping[str, Any]:
     """The verb's answer to the request in `source`; problems go to standard error and end in exit 2."""
@@ -66,6 +92,25 @@ def read(source: str) -> object:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         print(f"meshwright: {source}: {reason}. Give a file with one JSON object.", file=sys.stderr)
         raise typer.Exit(2) from error
+
+
+def rows_in(rows: Path | None, vtrain: Path | None) -> list[Row]:
+    """The runs of the files that were named; one that cannot be read ends in exit 2."""
+    try:
+        return [*(load_rows(rows) if rows else ()), *(load_vtrain(vtrain) if vtrain else ())]
+    except RowsError as error:
+        print(f"meshwright: {error}", file=sys.stderr)
+        raise typer.Exit(2) from error
+
+
+def cross_validation(rows: Sequence[Row], *, guard: bool) -> dict[str, Any]:
+    """Errors of runs that the constants have not seen; needs the calibration's libraries."""
+    try:
+        from app.calibration.cross_validation import cross_validate  # noqa: PLC0415 - a development extra
+    except ImportError as error:
+        print("meshwright: --cv needs SciPy. Run make setup-dev first.", file=sys.stderr)
+        raise typer.Exit(2) from error
+    return cross_validate(rows, guard=guard)
 
 
 def broken_rules_text(answer: Mapping[str, Any]) -> str:

@@ -60,6 +60,9 @@ _NETWORK_NAMES = {
 }
 
 
+MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)  # what odd rows lead to
+
+
 class RowError(ValueError):
     """A row that cannot be turned into a question; the message says which part is missing or wrong."""
 
@@ -100,6 +103,8 @@ def request_of(row: Row) -> dict[str, Any]:
         raise RowError(f"{error.args[0]!r} is missing") from error
     except TypeError as error:
         raise RowError(f"a number is missing ({error})") from error
+    except MALFORMED as error:
+        raise RowError(f"it is not a row of published runs ({error})") from error
 
 
 def _model(model: Mapping[str, Any]) -> dict[str, Any]:
@@ -226,7 +231,18 @@ def reported_step_s(row: Row) -> float | None:
     """Seconds of a step as the row reports them: step time, else tokens per second, else derived from them.
 
     TFLOP/s count only through `derived.step_time_s_from_tflops`, in the row's own convention.
+    Raises RowError where the row says nothing that can be read.
     """
+    try:
+        seconds = _reported_step_s(row)
+    except MALFORMED as error:
+        raise RowError(f"what it reports cannot be read ({error})") from error
+    if seconds is not None and not (seconds > 0 and math.isfinite(seconds)):
+        raise RowError(f"it reports a step of {seconds:g} s")
+    return seconds
+
+
+def _reported_step_s(row: Row) -> float | None:
     reported, derived = row.get("reported") or {}, row.get("derived") or {}
     if reported.get("step_time_s"):
         return float(reported["step_time_s"])

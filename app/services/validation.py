@@ -168,7 +168,7 @@ def result_of(row: Row, number: int = 0) -> RowResult:
     told: dict[str, Any] = {"id": name, "source": str(row.get("source") or ""), "core": bool(row.get("core"))}
     try:
         inputs = inputs_of(row, load_catalog())
-        reported = reported_step_s(row)
+        reported, reported_memory = reported_step_s(row), reported_memory_bytes(row)
         predicted, memory = predict(inputs)
     except RowError as error:
         return RowResult(
@@ -177,7 +177,7 @@ def result_of(row: Row, number: int = 0) -> RowResult:
             reported_step_s=None,
             null_step_s=None,
             predicted_memory_bytes=None,
-            reported_memory_bytes=reported_memory_bytes(row),
+            reported_memory_bytes=None,
             problem=str(error),
         )
     return RowResult(
@@ -186,7 +186,7 @@ def result_of(row: Row, number: int = 0) -> RowResult:
         reported_step_s=reported,
         null_step_s=_null_step_s(inputs, utilization()),
         predicted_memory_bytes=memory,
-        reported_memory_bytes=reported_memory_bytes(row),
+        reported_memory_bytes=reported_memory,
     )
 
 
@@ -199,12 +199,15 @@ def predict(inputs: Inputs) -> tuple[float, float]:
 
 
 def reported_memory_bytes(row: Row) -> float | None:
-    """Memory as the row reports it, in the unit it states (GiB or GB)."""
+    """Memory as the row reports it, in the unit it states (GiB or GB). Raises RowError."""
     reported = row.get("reported") or {}
     value = reported.get("memory_gb")
     if not value:
         return None
-    return float(value) * (2**30 if "GiB" in str(reported.get("memory_unit") or "") else 1e9)
+    try:
+        return float(value) * (2**30 if "GiB" in str(reported.get("memory_unit") or "") else 1e9)
+    except (TypeError, ValueError) as error:
+        raise RowError(f"reported.memory_gb {value!r} is not a number") from error
 
 
 def _null_step_s(inputs: Inputs, fraction: float) -> float:

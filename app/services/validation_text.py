@@ -24,9 +24,10 @@ def lines_of(validation: Validation, cross: Mapping[str, Any] | None = None) -> 
         yield from _cross(cross)
     yield from _memory(validation)
     yield ""
-    for failure in validation.failures:
+    failures = [*validation.failures, *((cross or {}).get("failures") or ())]
+    for failure in failures:
         yield f"FAIL {failure}"
-    yield "fails" if validation.failures else "holds"
+    yield "fails" if failures else "holds"
 
 
 def _row(row: RowResult) -> str:
