@@ -1,8 +1,9 @@
 """Where the links and images of a lesson lead on the site, given what the course has."""
 
+import difflib
 import posixpath
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
@@ -125,7 +126,7 @@ def _glossary(path: _Path) -> Target | None:
         return None
     terms = path.known.glossary if path.known else None
     if terms is not None and path.anchor and path.anchor not in terms:
-        return _dead(path.written, f"the glossary has no term {path.anchor}")
+        return _dead(path.written, f"the glossary has no term {path.anchor}{near(path.anchor, terms)}")
     return Target(href=f"{path.base}/glossary{path.tail}", kind="term" if path.anchor else "")
 
 
@@ -135,7 +136,9 @@ def _reference(path: _Path) -> Target | None:
         return None
     pages = path.known.references if path.known else None
     if pages is not None and match.group(1) not in pages:
-        return _dead(path.written, f"there is no reference page {match.group(1)}")
+        return _dead(
+            path.written, f"there is no reference page {match.group(1)}{near(match.group(1), pages)}"
+        )
     return Target(href=f"{path.base}/reference/{match.group(1)}{path.tail}")
 
 
@@ -151,7 +154,7 @@ def _lesson(path: _Path) -> Target | None:
         return _dead(path.written, "there is no such file") if gone else written
     reference = path.known.lessons.get(slug)
     if reference is None:
-        return _dead(path.written, f"there is no lesson {slug}, written or planned")
+        return _dead(path.written, f"there is no lesson {slug}{near(slug, path.known.lessons)}")
     if reference.planned:
         said = f"lesson {reference.number} ({slug}) is planned and not yet written"
         return Target(kind="planned", code="LN004", message=said)
@@ -171,6 +174,12 @@ def _on_disk(written: str, context: Context) -> Target:
             message=f"the link leads to a file that the site does not publish: {written}",
         )
     return _dead(written, "there is no such file")
+
+
+def near(word: str, known: Iterable[str]) -> str:
+    """A question after the name that may have been meant, or nothing."""
+    found = difflib.get_close_matches(word, list(known), n=1)
+    return f"; did you mean {found[0]}?" if found else ""
 
 
 def _dead(written: str, why: str) -> Target:

@@ -98,7 +98,7 @@ def _numbers(text: str) -> set[float]:
 def _puzzle(lesson: Lesson, item: Item, engine: Engine) -> Iterator[Problem]:
     start = grade_puzzle(item, {"layout": {}}, engine)
     if not start.understood:
-        yield problem("CA001", lesson, item.line, f"the preset cannot be used: {start.message}")
+        yield problem("CA001", lesson, item.line, f"the puzzle cannot be used: {start.message}")
     elif start.correct:
         yield problem("PZ001", lesson, item.line, "the preset already meets every requirement")
     if not item.example:
@@ -111,7 +111,7 @@ def _puzzle(lesson: Lesson, item: Item, engine: Engine) -> Iterator[Problem]:
         if is_locked(path, item.locked) and path in preset and preset[path] != value:
             yield problem("PZ002", lesson, item.line, f"the example changes {path}, which is locked")
     solved = grade_puzzle(item, {"layout": item.example}, engine)
-    if not solved.understood:
+    if not solved.understood and solved.message != start.message:
         yield problem("CA001", lesson, item.line, f"the example cannot be used: {solved.message}")
-    elif not solved.correct:
+    elif solved.understood and not solved.correct:
         yield problem("PZ002", lesson, item.line, f"the example does not pass. {solved.message}")

@@ -1,5 +1,6 @@
 """The order of a lesson's sections, and its reps."""
 
+import difflib
 from collections.abc import Sequence
 
 from app.curriculum.blocks import Severity
@@ -15,7 +16,9 @@ def check_sections(
     seen: list[str] = []
     for name, line in lines:
         if name not in ORDER:
-            report.add("SE002", line, "unknown section, rendered as it is")
+            close = difflib.get_close_matches(name, ORDER, n=1, cutoff=0.7)
+            meant = f"; did you mean {close[0]}? Its items are prose here" if close else ""
+            report.add("SE002", line, f"unknown section, rendered as it is{meant}")
             continue
         if name in seen:
             report.add("SE001", line, f"{name} appears twice")

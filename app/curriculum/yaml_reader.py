@@ -69,7 +69,11 @@ def read_yaml(text: str) -> Any | YamlError:
     try:
         return yaml.load(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
+        problem = str(error.problem or error.context or "is not valid YAML")
+        if "flow" in str(error.context) and error.context_mark and problem.startswith("expected"):
+            problem = "what opens here with [ or { is not closed, or a text in it that has : needs quotes"
+            return YamlError(problem, error.context_mark.line)
         mark = error.problem_mark or error.context_mark
-        return YamlError(str(error.problem or error.context or "is not valid YAML"), mark.line if mark else 0)
+        return YamlError(problem, mark.line if mark else 0)
     except (yaml.YAMLError, ValueError, TypeError, RecursionError, OverflowError) as error:
         return YamlError(str(error).splitlines()[0] if str(error) else "is nested too deep", 0)

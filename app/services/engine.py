@@ -169,7 +169,12 @@ class CalculatorEngine:
         if found is None and verb in ("estimate", "serve"):
             found = self._input(wanted, arguments, verb)
         if found is None:
-            known = [*NAMES, *_paths(answer), *bare_keys("serve" if verb == "serve" else "estimate")]
+            known = [
+                *NAMES,
+                *ALIASES,
+                *_paths(answer),
+                *bare_keys("serve" if verb == "serve" else "estimate"),
+            ]
             raise EngineError(f"there is no number called {path[:80]}{_hint(path, known)}")
         return Quantity(value=found[0], unit=_unit(wanted))
 
