@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -162,3 +163,22 @@ def test_reports_belong_to_their_learner(session: Session, ada: int) -> None:
     assert reports.of_learner(session, bob) == []
     assert reports.one_of_learner(session, bob, number) is None
     assert reports.one_of_learner(session, ada, number) == mine[1]
+
+
+def test_writers_at_once_wait_for_each_other(settings: Settings) -> None:
+    database = Database(settings.database_url)
+    with database.writing() as session:
+        owner = learners.create(session, "token", NOW)
+
+    def write(number: int) -> None:
+        with database.writing() as session:
+            before = len(progress.events_of_lesson(session, owner, REF.course, REF.lesson))
+            progress.add_event(session, owner, REF, event(answer={"text": str(number)}, seed=before))
+
+    with ThreadPoolExecutor(max_workers=8) as pool:
+        list(pool.map(write, range(40)))
+    with database.reading() as session:
+        events = progress.events_of_lesson(session, owner, REF.course, REF.lesson)
+    database.close()
+    assert sorted(int(past.answer["text"]) for past in events) == list(range(40))
+    assert [past.seed for past in events] == list(range(40)), "each saw what the one before it wrote"
