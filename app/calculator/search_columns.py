@@ -7,7 +7,7 @@ import numpy as np
 from app.calculator.answer import TIME_PARTS
 from app.calculator.estimate import Estimates
 from app.calculator.layout import Column, Layout
-from app.calculator.step_time import AXES
+from app.calculator.step_axes import AXES
 from app.calculator.units import TERA
 
 Number = Column | float

@@ -13,6 +13,7 @@ from app.calculator.layout import Column, Layouts
 from app.calculator.model import Model
 from app.calculator.schedules import bubble_fraction, bubble_over_ideal
 from app.calculator.stages import Costs, Pipeline, Stage, costs, pipeline, vocabularies, weights
+from app.calculator.step_axes import Axes
 from app.calculator.training import Training
 from app.calculator.work import Work
 from app.calculator.work_build import work_of
@@ -29,19 +30,6 @@ PARTS = (
     "optimizer_s",
     "other_s",
 )
-AXES = ("tensor_parallel", "context_parallel", "pipeline_parallel", "data_parallel", "expert_parallel")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AxisColumns:
-    """One axis of parallelism over one step, for one device of the slowest stage."""
-
-    group_size: Column
-    between_nodes: Column  # 1 where the group crosses nodes
-    bytes_per_step: Column  # sent by one device
-    operations_per_step: Column
-    time_s: Column
-    exposed_s: Column  # the part that the step waits for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +53,7 @@ class TimeColumns:
     mean_idle_fraction: Column
     slowest_stage: Column  # its index
     stage_s: Column  # one micro-batch, forward and backward, on the slowest stage
-    axes: dict[str, AxisColumns]
+    axes: Axes
 
 
 def step_time(
@@ -104,7 +92,7 @@ def time_of(work: Work, cost: Costs, line: Pipeline) -> TimeColumns:
     columns = parts | {"step_s": step_s} | _pipeline_columns(work, cost, line, bubble_s)
     shape = np.broadcast_shapes(*(np.shape(value) for value in columns.values()))
     filled = {name: np.broadcast_to(value, shape) for name, value in columns.items()}
-    return TimeColumns(axes=_axes(work, cost, stage, sync, filled), **filled)
+    return TimeColumns(axes=Axes(work, cost, stage, sync, filled), **filled)
 
 
 def _layers_s(work: Work, cost: Costs, stage: Stage, part: str) -> Number:
@@ -182,37 +170,3 @@ def _pipeline_columns(work: Work, cost: Costs, line: Pipeline, bubble_s: Number)
         "slowest_stage": line.slowest_index,
         "stage_s": line.slowest_s,
     }
-
-
-def _axes(
-    work: Work, cost: Costs, stage: Stage, sync: comm.Traffic, parts: dict[str, Column]
-) -> dict[str, AxisColumns]:
-    m = work.micro_batches
-
-    def layers(axis: str) -> comm.Traffic:
-        early, late = getattr(cost.early, axis), getattr(cost.late, axis)
-        return comm.times(comm.plus(comm.times(early, stage.early), comm.times(late, stage.late)), m)
-
-    tables = comm.times(cost.vocabulary_data, m * vocabularies(stage, cost))
-    sharded = comm.plus(layers("data"), tables)
-    found = {
-        "tensor_parallel": (work.tensor, work.tensor_stride, layers("tensor")),
-        "context_parallel": (work.context, work.context_stride, layers("context")),
-        "pipeline_parallel": (work.pipeline, work.pipeline_stride, comm.times(cost.sends, m * stage.sends)),
-        "data_parallel": (work.data * work.context, work.data_stride, comm.plus(sharded, sync)),
-        "expert_parallel": (work.expert, work.data_stride, layers("expert")),
-    }
-    shape = parts["step_s"].shape
-    result = {}
-    for name, (size, stride, traffic) in found.items():
-        exposed = "pipeline_p2p_s" if name == "pipeline_parallel" else f"{name}_s"
-        columns: dict[str, Number] = {
-            "group_size": size,
-            "between_nodes": comm.group(work, size, stride).between_nodes,
-            "bytes_per_step": traffic.sent_bytes,
-            "operations_per_step": traffic.operations,
-            "time_s": traffic.time_s,
-            "exposed_s": parts[exposed],
-        }
-        result[name] = AxisColumns(**{key: np.broadcast_to(value, shape) for key, value in columns.items()})
-    return result

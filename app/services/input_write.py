@@ -2,6 +2,7 @@
 string.
 """
 
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
@@ -83,24 +84,43 @@ def to_query(inputs: Inputs, catalog: Catalog) -> str:
     """The shortest query string that reads back as the same inputs, by bare keys in the order of the
     fields.
     """
-    verb = "serve" if inputs.serving else "estimate"
+    return query_of(values_of(inputs), inputs, plain_values(inputs, catalog))
+
+
+def plain_values(inputs: Inputs, catalog: Catalog) -> dict[str, Any]:
+    """What every field would be if only the model and the nodes were written."""
     values = values_of(inputs)
-    short = {path: key for key, path in bare_keys(verb).items()}
-    start: dict[str, Any] = {"model.id": inputs.model_id} if inputs.model_id else {}
-    start |= {path: values[path] for path in ("cluster.gpu", "cluster.num_nodes")}
-    if not inputs.model_id:
-        start |= {path: v for path, v in values.items() if path.startswith("model.")}
-    plain = parse_inputs(start, catalog, verb)
-    known = {} if isinstance(plain, InputProblems) else values_of(plain)
-    known["layout.schedule"] = "interleaved" if inputs.layout.virtual_pipeline_stages > 1 else "1f1b"
+    plain = parse_inputs(_start(values, inputs), catalog, _verb(inputs))
+    return {} if isinstance(plain, InputProblems) else values_of(plain)
+
+
+def query_of(values: Mapping[str, Any], inputs: Inputs, plain: Mapping[str, Any]) -> str:
+    """The query string of these values, which are of these inputs but for layout and batch, perhaps."""
+    short = {path: key for key, path in bare_keys(_verb(inputs)).items()}
+    start = _start(values, inputs)
+    chunks = values["layout.virtual_pipeline_stages"]
+    known = {**plain, "layout.schedule": "interleaved" if chunks > 1 else "1f1b"}
     written = {"model": inputs.model_id} if inputs.model_id else {}
     for path, value in values.items():
-        if path.startswith("training.") and verb == "serve":
+        if path.startswith("training.") and inputs.serving:
             continue
         same = path in known and known[path] == value and path not in _DEPENDENT
         if path in ("cluster.gpu", "cluster.num_nodes") or not same or (path in start and path != "model.id"):
             written[short.get(path, path)] = _text(path, value)
     return urlencode(written, safe=",/")
+
+
+def _verb(inputs: Inputs) -> str:
+    return "serve" if inputs.serving else "estimate"
+
+
+def _start(values: Mapping[str, Any], inputs: Inputs) -> dict[str, Any]:
+    """The model and the nodes: what is always written."""
+    start: dict[str, Any] = {"model.id": inputs.model_id} if inputs.model_id else {}
+    start |= {path: values[path] for path in ("cluster.gpu", "cluster.num_nodes")}
+    if not inputs.model_id:
+        start |= {path: v for path, v in values.items() if path.startswith("model.")}
+    return start
 
 
 def _text(path: str, value: Any) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from app.calculator.answer import TIME_PARTS
 from app.calculator.estimate import Estimates, evaluate, fit_of
+from app.calculator.fields import LAYOUT_FIELDS
 from app.calculator.layout import Layouts
 from app.calculator.search import Question, Search
 from app.calculator.search_columns import COLUMNS
@@ -14,7 +15,7 @@ from app.calculator.search_rows import Row
 from app.catalog import Catalog, load_catalog
 from app.catalog.constants import load_constants
 from app.services.input_values import InputProblem
-from app.services.input_write import to_json, to_query
+from app.services.input_write import input_value, plain_values, query_of, values_of
 from app.services.inputs import InputProblems, Inputs
 from app.services.search_inputs import SearchInputs, parse_search
 from app.services.search_words import differences, why_behind, why_first
@@ -72,11 +73,11 @@ def run(asked: SearchInputs, on_block: Callable[[int], bool] | None = None) -> d
 
 def answer_of(asked: SearchInputs, found: Search, elapsed_s: float) -> dict[str, Any]:
     """What the search found, in the words of the API."""
-    catalog = load_catalog()
     best = worked_out(asked.inputs, found.best)
     fronts = {"memory": worked_out(asked.inputs, found.by_memory)}
     fronts["batch"] = worked_out(asked.inputs, found.by_batch)
-    rows = [_row_json(row, catalog) for row in best]
+    write = _Writer(asked.inputs)
+    rows = [write.row(row) for row in best]
     for place, row in enumerate(rows):
         row["why"] = _why(best, rows, place, asked.question.objective)
     return {
@@ -87,9 +88,7 @@ def answer_of(asked: SearchInputs, found: Search, elapsed_s: float) -> dict[str,
         "objective": asked.question.objective,
         "best": rows,
         "pareto": [
-            {"front": front, **_row_json(row, catalog)}
-            for front, several in fronts.items()
-            for row in several
+            {"front": front, **write.row(row)} for front, several in fronts.items() for row in several
         ],
     }
 
@@ -143,14 +142,30 @@ def _numbers(told: Estimates, index: int, inputs: Inputs) -> dict[str, Any]:
     return numbers
 
 
-def _row_json(row: Worked, catalog: Catalog) -> dict[str, Any]:
-    written = to_json(row.inputs, catalog)
-    return {
-        "layout": {"layers_per_stage": None, **written["layout"]},
-        "training": written["training"],
-        "summary": dict(row.numbers),
-        "url": f"/calculator?{to_query(row.inputs, catalog)}",
-    }
+class _Writer:
+    """Writes rows that share everything but layout and batch."""
+
+    def __init__(self, inputs: Inputs) -> None:
+        self._values = values_of(inputs)
+        self._plain = plain_values(inputs, load_catalog())
+
+    def row(self, row: Worked) -> dict[str, Any]:
+        """One row as the API tells it."""
+        layout = {field.key: input_value(row.inputs, field.path) for field in LAYOUT_FIELDS}
+        values = {key: value for key, value in self._values.items() if not key.startswith("layout.")}
+        values |= {f"layout.{key}": value for key, value in layout.items() if value is not None}
+        values["training.global_batch_size"] = row.inputs.training.global_batch_size
+        training = {
+            path.partition(".")[2]: value for path, value in values.items() if path.startswith("training.")
+        }
+        return {
+            "layout": {
+                key: list(value) if isinstance(value, tuple) else value for key, value in layout.items()
+            },
+            "training": training,
+            "summary": dict(row.numbers),
+            "url": f"/calculator?{query_of(values, row.inputs, self._plain)}",
+        }
 
 
 def fastest(question: Question) -> Row | None:

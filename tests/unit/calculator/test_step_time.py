@@ -6,7 +6,8 @@ import pytest
 
 from app.calculator.layout import Layout, Layouts, Recompute, Schedule
 from app.calculator.stages import costs, pipeline
-from app.calculator.step_time import AXES, PARTS, log2_between, step_time, step_time_of
+from app.calculator.step_axes import AXES
+from app.calculator.step_time import PARTS, log2_between, step_time, step_time_of
 from app.catalog import load_catalog
 from app.services.inputs import Inputs, parse_inputs
 from tests.unit.calculator.steps import MODEL, TRAINING, cluster, constants, times, work
