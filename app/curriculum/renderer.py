@@ -138,7 +138,7 @@ class Renderer(RendererHTML):
 
     def table_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         label = escape(_heads(tokens, idx))
-        return f'<div class="scroll" tabindex="0" role="region" aria-label="{label}"><table>\n'
+        return f'<div class="scroll" tabindex="0" role="group" aria-label="{label}"><table>\n'
 
     def table_close(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         return "</table></div>\n"
