@@ -40,8 +40,9 @@ def draw_diagram(source: str) -> bytes:
 
 def describe_diagram(source: str) -> str:
     """Words for those who do not see the diagram: its own title and description, else its labels."""
+    shown = _UNSAFE_LINE.sub("", source)
     lines = [
-        line.strip() for line in source.splitlines() if line.strip() and not line.strip().startswith("%%")
+        text.strip() for text in shown.splitlines() if text.strip() and not text.strip().startswith("%%")
     ]
     for key in ("accDescr", "accTitle"):
         said = [line.partition(":")[2].strip() for line in lines if line.startswith(key) and ":" in line]

@@ -10,6 +10,7 @@ from app.curriculum.report import Report
 from app.curriculum.yaml_reader import YamlError, read_yaml
 
 TEXT_FIELDS = ("title", "description", "type")
+KNOWN = (*TEXT_FIELDS, "minutes", "math", "objectives", "house")
 TYPES = ("index", "topic", "lesson", "reference", "glossary", "resources")
 MOST_LINES = 200  # whose faults are told apart
 _FIELD = re.compile(r"([A-Za-z_][\w-]*)\s*:(?:\s+(.*?)\s*|\s*)$")
@@ -65,7 +66,7 @@ def _line_by_line(block: list[str]) -> tuple[dict[str, Any], dict[str, int]]:
     where: dict[str, int] = {}
     key = ""
     for index, line in enumerate(block):
-        match = _FIELD.match(line)
+        match = _FIELD.match(line) or _misplaced(line)
         if match:
             key, value = match.group(1), match.group(2) or ""
             values[key], where[key] = _plain(value), index
@@ -78,13 +79,19 @@ def _line_by_line(block: list[str]) -> tuple[dict[str, Any], dict[str, int]]:
     return values, where
 
 
+def _misplaced(line: str) -> re.Match[str] | None:
+    """A known field that is indented by mistake."""
+    match = _FIELD.match(line.strip())
+    return match if match and match.group(1) in KNOWN else None
+
+
 def _plain(value: str) -> Any:
     """A quoted value without its quotes; anything else as it stands; numbers and truth values read."""
     if value[:1] in "\"'" or re.fullmatch(r"-?\d+|true|false", value):
         loaded = read_yaml(value)
         if isinstance(loaded, str | int | bool):
             return loaded
-    return value
+    return value[1:] if value[:1] in "\"'" and value.count(value[:1]) == 1 else value
 
 
 def _mend_text_fields(

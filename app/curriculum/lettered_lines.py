@@ -1,4 +1,4 @@
-"""Options that are lines of the prompt's last paragraph and not bullets: "a) …" and "b) …" on lines of their own."""
+"""Options that are lines of the last paragraph and not bullets: "a) …", "b) …", each on a line of its own."""
 
 from markdown_it.token import Token
 
