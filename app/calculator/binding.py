@@ -23,11 +23,13 @@ _LINK_PARTS = {
     "expert_parallel": "expert_parallel_s",
 }
 
+COUNTED_LOSS_FRACTION = 0.15  # of the step: less is what every layout loses somewhere
+
 
 def binding_of(answer: Mapping[str, Any], cluster: Cluster) -> dict[str, str]:
     """Memory where it does not clearly fit; else the largest loss of time above the useful compute.
 
-    A loss counts from a tenth of the step on; below that compute binds. The batch binds where the bubble is
+    A loss counts from 15 % of the step on; below that compute binds. The batch binds where the bubble is
     the loss and there are fewer than four micro-batches for each stage: only a larger batch would give more.
     """
     memory = answer["memory"]
@@ -36,7 +38,7 @@ def binding_of(answer: Mapping[str, Any], cluster: Cluster) -> dict[str, str]:
     time = answer["time"]
     losses = _losses(answer)
     resource, lost_s = max(losses.items(), key=lambda item: item[1])
-    if lost_s < 0.1 * time["step_s"]:
+    if lost_s < COUNTED_LOSS_FRACTION * time["step_s"]:
         return {"resource": "compute", "because": _compute_sentence(answer, cluster)}
     if resource == "bubble":
         return _bubble(answer)

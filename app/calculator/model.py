@@ -70,8 +70,8 @@ class Model:
             given.setdefault("head_dim", given.get("qk_nope_head_dim", 0) + given.get("qk_rope_head_dim", 0))
         given.setdefault("head_dim", hidden // heads)
         given.setdefault("ffn_hidden_size", 4 * hidden)
-        if given.get("num_experts"):
-            given.setdefault("moe_ffn_hidden_size", given["ffn_hidden_size"])
+        if given.get("num_experts") and not given.get("moe_ffn_hidden_size"):
+            given["moe_ffn_hidden_size"] = given["ffn_hidden_size"]
         if isinstance(given.get("vision"), Mapping):
             given["vision"] = Vision(**given["vision"])
         return cls(**given)

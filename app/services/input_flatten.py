@@ -13,6 +13,7 @@ _GROUPS = {
     path.rsplit(".", 1)[0] for path in BY_PATH if path.count(".") == 2
 }  # model.vision, cluster.peak_flops
 _MAX_KEYS = 500
+_MAX_NAME = 200
 
 
 def flatten(raw: Mapping[Any, Any], verb: str = "estimate") -> tuple[dict[str, Any], list[InputProblem]]:
@@ -80,9 +81,9 @@ def _put(path: str, value: Any, written: dict[str, Any], problems: list[InputPro
     if path in written and written[path] != value:
         message = f"given twice, as {shown(written[path])} and as {shown(value)}. Write it once."
         problems.append(InputProblem(field=path, message=message))
-    elif path in IDS and not isinstance(value, str):
+    elif path in IDS and not (isinstance(value, str) and len(value) <= _MAX_NAME):
         problems.append(
-            InputProblem(field=path, message=f"{shown(value)} is not a name. Write a catalog id as text.")
+            InputProblem(field=path, message=f"{shown(value)} is not a name. Write a catalog id.")
         )
     else:
         written[path] = value

@@ -45,7 +45,7 @@ def read_values(written: Mapping[str, object]) -> tuple[dict[str, Any], list[Inp
         if spec is None:  # catalog ids, which the catalog knows
             values[path] = raw
             continue
-        if raw is None:
+        if raw is None or (raw == "" and (spec.nullable or spec.default is None)):
             if not (spec.nullable or spec.default is None):
                 problems.append(
                     InputProblem(field=path, message=f"null is not a value here. {expected(spec)}")

@@ -1,6 +1,7 @@
 """One layout and many give the same bits; sharding never adds; the peak is the fullest of all stages."""
 
 import dataclasses
+import json
 
 import numpy as np
 import pytest
@@ -8,10 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.calculator.estimate import evaluate, legal_mask, stage_numbers
+from app.calculator.fields import FIELDS
 from app.calculator.layout import Layout, Layouts, Recompute, Schedule
 from app.calculator.memory import stage_memory
 from app.catalog import load_catalog
 from app.catalog.constants import load_constants
+from app.services.estimation import estimate
 from app.services.inputs import InputProblems, Inputs, parse_inputs
 
 MODELS = ("gpt3-175b", "llama3-70b", "mixtral-8x7b", "deepseek-v3", "t5-11b", "mistral-7b")
@@ -162,3 +165,36 @@ def test_parsing_never_raises(raw):
     if isinstance(found, InputProblems):
         assert found.problems
         assert all(problem.message for problem in found.problems)
+
+
+def _choices(field):
+    if field.kind in ("integer", "number"):
+        low, high = field.minimum, field.maximum
+        edges = [low, high, min(low + 1, high), min(low + 3, high)]
+        return st.sampled_from([int(x) if field.kind == "integer" else x for x in edges])
+    if field.kind == "boolean":
+        return st.booleans()
+    if field.kind == "choice":
+        return st.sampled_from(field.choices or tuple(load_catalog().gpus))
+    if field.kind == "integers":
+        return st.lists(st.integers(0, 50), min_size=1, max_size=6)
+    return st.permutations(field.choices) if field.kind == "axes" else st.sampled_from(["global", 1, 4])
+
+
+inputs = st.lists(
+    st.sampled_from([f for f in FIELDS if ".vision." not in f.path]), max_size=6, unique=True
+).flatmap(lambda fields: st.fixed_dictionaries({field.path: _choices(field) for field in fields}))
+
+
+@settings(max_examples=150, deadline=None)
+@given(model=st.sampled_from(tuple(load_catalog().models)), changes=inputs)
+def test_any_question_gets_a_finite_answer_or_its_faults(model, changes):
+    found = estimate({"model": model, **changes})
+    if isinstance(found, InputProblems):
+        assert found.problems
+        return
+    json.dumps(found, allow_nan=False)
+    assert found["legal"] is not bool(found["violations"])
+    if found["legal"]:
+        assert found["time"]["step_s"] > 0
+        assert found["memory"]["peak_bytes"] > 0

@@ -333,3 +333,18 @@ def test_serving_inputs():
 def test_each_verb_has_its_own_inputs():
     assert "weight_format" in refused({"model": "gpt-1.7b", "weight_format": "fp8"})
     assert "global_batch_size" in refused({"model": "gpt-1.7b", "global_batch_size": 8}, "serve")
+
+
+def test_an_empty_field_of_a_form_is_left_out():
+    empty = {"layers_per_stage": "", "total_tokens": "", "data_parallel": "", "schedule": ""}
+    assert read({**FLAT, **empty}) == read(FLAT)
+
+
+def test_experts_without_a_width_are_as_wide_as_the_mlp():
+    shape = {"num_layers": 2, "hidden_size": 64, "num_attention_heads": 4, "vocab_size": 100}
+    experts = {"num_experts": 4, "experts_per_token": 1, "moe_ffn_hidden_size": 0}
+    assert read({"model": {**shape, **experts}}).model.moe_ffn_hidden_size == 256
+
+
+def test_a_name_of_unusual_size():
+    assert "model.id" in refused({"model": "x" * 201})
