@@ -133,10 +133,11 @@ class Pipeline:
     makespan_s: Column
 
 
-def _candidates(work: Work) -> tuple[Stage, Stage, Stage, Stage]:
-    """The first, second, last but one and last stage.
+def candidates(work: Work) -> tuple[Stage, Stage, Stage, Stage]:
+    """The first stage, the first and last one between the ends, and the last stage.
 
-    The early kind comes first, so a middle stage's time is monotone in its place and its extremes are here.
+    The early kind comes first, so a middle stage's time is monotone in its place and its extremes are here;
+    of a stated split the fullest stage stands for them.
     """
     alone = np.where(work.pipeline > 1, 0.0, 1.0)
     # Of 2v sends a micro-batch an end stage makes 2v − 1: its outermost chunk has no neighbour.
@@ -153,8 +154,8 @@ def _candidates(work: Work) -> tuple[Stage, Stage, Stage, Stage]:
     no, yes = 0.0 * alone, 0.0 * alone + 1.0
     return (
         stage(work.layers_first, 0.0, end, yes, alone),
-        stage(held, work.layers_first, between, no, no),
-        stage(held, before_last - held, between, no, no),
+        stage(held, work.middle_before, between, no, no),
+        stage(held, work.last_middle_before, between, no, no),
         stage(work.layers_last, before_last, end, alone, yes),
     )
 
@@ -192,7 +193,7 @@ def pipeline(work: Work, cost: Costs) -> Pipeline:
     The closed form takes the stages between the ends as alike. Where they differ (two kinds of layers, or a
     stated split) and one of them is slowest, the makespan is m·slowest + (sum of the others)/v instead.
     """
-    stages = _candidates(work)
+    stages = candidates(work)
     first, last = stages[0], stages[3]
     middle = _mean_middle(work, first, last)
     ends = (stage_seconds(first, cost), stage_seconds(middle, cost), stage_seconds(last, cost))
@@ -200,7 +201,7 @@ def pipeline(work: Work, cost: Costs) -> Pipeline:
     totals = (ends[0].total_s, inside[0], inside[1], ends[2].total_s)
     slowest, slow_s = first, totals[0]
     index = 0.0 * work.pipeline
-    places = (index + 1.0, work.pipeline - 2.0, work.pipeline - 1.0)
+    places = (work.middle_index, work.last_middle_index, work.pipeline - 1.0)
     for place, stage, seconds in zip(places, stages[1:], totals[1:], strict=True):
         longer = seconds > slow_s
         slowest = _pick(longer, stage, slowest)

@@ -103,7 +103,11 @@ class Work:
     overlap_data: Number
     overlap_tensor: Number
     layers_first: Number
-    layers_middle: Number  # of the fullest stage between the ends
+    layers_middle: Number  # of a stage between the ends; of the fullest where the split is stated
+    middle_index: Number  # that stage's place, the first such …
+    middle_before: Number  # … and the layers before it
+    last_middle_index: Number  # the same for the last such stage
+    last_middle_before: Number
     layers_last: Number
     tensor_stride: Number
     context_stride: Number

@@ -96,7 +96,6 @@ def _cluster(cluster: Cluster, training: Training) -> dict[str, Any]:
 
 
 def _layout(layouts: Layouts, global_batch_size: float, num_layers: float) -> dict[str, Any]:
-    first, middle, last = _stage_layers(layouts, num_layers)
     return {
         "tensor": layouts.tensor_parallel,
         "pipeline": layouts.pipeline_parallel,
@@ -113,19 +112,35 @@ def _layout(layouts: Layouts, global_batch_size: float, num_layers: float) -> di
         "recompute": layouts.recompute,
         "overlap_data": layouts.overlap_data_parallel,
         "overlap_tensor": layouts.overlap_tensor_parallel,
-        "layers_first": first,
-        "layers_middle": middle,
-        "layers_last": last,
+        **_stage_layers(layouts, num_layers),
     }
 
 
-def _stage_layers(layouts: Layouts, num_layers: float) -> tuple[Number, Number, Number]:
-    stated = layouts.layers_by_stage
-    even = num_layers / layouts.pipeline_parallel
+def _stage_layers(layouts: Layouts, num_layers: float) -> dict[str, Number]:
+    p = layouts.pipeline_parallel
+    even, stated = num_layers / p, layouts.layers_by_stage
     if stated is None:
-        return even, even, even
-    middle = float(max(stated[1:-1], default=0))
-    return 0 * even + stated[0], 0 * even + middle, 0 * even + stated[-1]
+        return {
+            "layers_first": even,
+            "layers_middle": even,
+            "layers_last": even,
+            "middle_index": 0 * p + 1,
+            "middle_before": even,
+            "last_middle_index": p - 2,
+            "last_middle_before": num_layers - 2 * even,
+        }
+    inside = stated[1:-1]
+    fullest = 1 + inside.index(max(inside)) if inside else 0
+    numbers = {
+        "layers_first": stated[0],
+        "layers_middle": max(inside, default=0),
+        "layers_last": stated[-1],
+        "middle_index": fullest,
+        "middle_before": sum(stated[:fullest]),
+        "last_middle_index": fullest,
+        "last_middle_before": sum(stated[:fullest]),
+    }
+    return {name: 0 * even + float(number) for name, number in numbers.items()}
 
 
 def _places(layouts: Layouts) -> dict[str, Any]:

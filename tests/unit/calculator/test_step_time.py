@@ -122,6 +122,12 @@ def test_a_lighter_last_stage_moves_the_slowest_forward() -> None:
     assert time.slowest_stage[0] == 1
 
 
+def test_the_fullest_stage_is_named_by_its_place() -> None:
+    deep = replace(MODEL, num_layers=16, vocab_size=1024)
+    time = times(model=deep, pipeline_parallel=8, layers_per_stage=(2, 2, 2, 2, 2, 3, 2, 1))
+    assert time.slowest_stage[0] == 5
+
+
 def test_stated_equal_stages_are_the_even_split() -> None:
     even, stated = times(pipeline_parallel=4), times(pipeline_parallel=4, layers_per_stage=(2, 2, 2, 2))
     assert even.step_s[0] == stated.step_s[0]
