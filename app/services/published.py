@@ -2,9 +2,10 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
+from app.calculator.cluster import NETWORKS
 from app.catalog import Catalog
 from app.catalog.published import Row
 from app.services.inputs import InputProblems, Inputs, parse_inputs
@@ -51,13 +52,6 @@ _GPU_IDS = (  # the first whose words all appear in the row's name
 # node using NVLink 4 inter-gpu connects, 4 OmniPath links" (BigScience, tr11 README): four links of 25 GB/s
 # each way (NVIDIA A100 white paper) where a board with switches has twelve.
 _UNSTATED_INTRA_BYTES_PER_S = {("a100-80gb", "omni-path"): 100e9}
-_NETWORK_NAMES = {
-    "infiniband": "InfiniBand",
-    "roce": "RoCE",
-    "efa": "EFA",
-    "omni-path": "Omni-Path",
-    "ethernet": "Ethernet",
-}
 
 
 MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)  # what odd rows lead to
@@ -79,13 +73,17 @@ def gpu_id(name: str) -> str:
 def stage_split(num_layers: int, stages: int) -> list[int] | None:
     """Layers per stage where they do not divide: the embedding and the head count as a layer each.
 
-    Every middle stage holds ceil((L + 2)/p); the two ends share what is left. None where L divides evenly.
+    Every middle stage holds ceil((L + 2)/p); the two ends share what is left. Where that would leave the ends
+    fuller than the middle, layers are dealt out evenly, the ends last. None where L divides evenly.
     Source: Megatron-DeepSpeed (BLOOM) partitions this way; BigScience tr11 notes its stages.
     """
     if stages == 1 or num_layers % stages == 0:
         return None
     middle = min(math.ceil((num_layers + 2) / stages), (num_layers - 2) // max(1, stages - 2))
     left = num_layers - middle * (stages - 2)
+    if left > 2 * (middle + 1):
+        each, more = divmod(num_layers, stages)
+        return [each + (1 <= stage <= more) for stage in range(stages)]
     return [left // 2, *[middle] * (stages - 2), left - left // 2]
 
 
@@ -159,6 +157,8 @@ def _cluster(row: Row, hardware: Mapping[str, Any]) -> dict[str, Any]:
     ):
         if hardware.get(key):
             cluster[name] = hardware[key] * 1e9
+    if _network(hardware) in NETWORKS:
+        cluster["inter_node_network"] = _network(hardware)
     known = _UNSTATED_INTRA_BYTES_PER_S.get((cluster["gpu"], _network(hardware)))
     if known:
         cluster.setdefault("intra_node_bandwidth_bytes_per_s", known)
@@ -213,18 +213,11 @@ def _training(row: Row, model: Mapping[str, Any], hardware: Mapping[str, Any]) -
 
 
 def inputs_of(row: Row, catalog: Catalog) -> Inputs:
-    """The row as the calculator's objects. Raises RowError listing what does not fit.
-
-    The kind of network cannot be said in a request: the link keeps the row's.
-    """
+    """The row as the calculator's objects. Raises RowError listing what does not fit."""
     found = parse_inputs(request_of(row), catalog)
     if isinstance(found, InputProblems):
         raise RowError("; ".join(f"{p.field}: {p.message}" for p in found.problems))
-    name = _NETWORK_NAMES.get(_network(row["hardware"]))
-    if name is None:
-        return found
-    cluster = replace(found.cluster, inter_node=replace(found.cluster.inter_node, name=name))
-    return replace(found, cluster=cluster)
+    return found
 
 
 def reported_step_s(row: Row) -> float | None:

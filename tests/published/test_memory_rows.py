@@ -21,7 +21,6 @@ NO_RUN = {  # rows whose memory is a formula's, not a run's
     "korthikanti22_fig1_1T_none_nosp",
 }
 REASONS = {
-    "nanotron_best_80B_16nodes": "recompute not stated; 32 micro-batches in flight cannot fit without it",
     "automodel_llama3_70b_h100_64": "recompute not stated; the layers' activations alone exceed the card",
     "nemo2407_fp8_Nemotron-340B_128_b32": "recompute and gradient type not stated",
     "dgxc_v25.05_nemotron4_15b_bf16_16": "gradient type assumed to be 32 bits: fits with 16-bit gradients",

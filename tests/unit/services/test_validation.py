@@ -99,6 +99,7 @@ def test_an_unknown_device_is_said() -> None:
         (30, 1, None),
         (105, 35, None),
         (5, 4, [1, 1, 1, 2]),
+        (80, 32, [2, *[3] * 16, *[2] * 15]),  # sixteen layers left over: dealt out, the ends last
     ],
 )
 def test_layers_that_do_not_divide_count_the_ends_as_layers(
