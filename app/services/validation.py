@@ -8,6 +8,7 @@ from functools import cache
 from statistics import median
 from typing import Any
 
+from app.calculator.accuracy import expected_error_fraction
 from app.calculator.estimate import evaluate
 from app.calculator.flop import model_flop
 from app.calculator.layout import Layouts
@@ -52,6 +53,7 @@ class RowResult:
     null_step_s: float | None
     predicted_memory_bytes: float | None
     reported_memory_bytes: float | None
+    expected_error_fraction: float | None = None  # the band that stands beside such a prediction
     problem: str = ""
 
     @property
@@ -80,6 +82,7 @@ class RowResult:
             "signed_error": self.signed_error,
             "null_step_s": self.null_step_s,
             "null_signed_error": self.null_error,
+            "expected_error_fraction": self.expected_error_fraction,
             "predicted_memory_bytes": self.predicted_memory_bytes,
             "reported_memory_bytes": self.reported_memory_bytes,
             "problem": self.problem,
@@ -165,7 +168,9 @@ def _failures(rows: Sequence[RowResult], mean: float | None) -> list[str]:
 def result_of(row: Row, number: int = 0) -> RowResult:
     """One row's prediction; a row that cannot be asked says why in `problem`, and is never dropped."""
     name = str(row.get("id") or f"row {number}")
-    told: dict[str, Any] = {"id": name, "source": str(row.get("source") or ""), "core": bool(row.get("core"))}
+    # A row counts unless it says that it states too little to be compared.
+    core = bool(row.get("core", True))
+    told: dict[str, Any] = {"id": name, "source": str(row.get("source") or ""), "core": core}
     try:
         inputs = inputs_of(row, load_catalog())
         reported, reported_memory = reported_step_s(row), reported_memory_bytes(row)
@@ -187,6 +192,9 @@ def result_of(row: Row, number: int = 0) -> RowResult:
         null_step_s=_null_step_s(inputs, utilization()),
         predicted_memory_bytes=memory,
         reported_memory_bytes=reported_memory,
+        expected_error_fraction=expected_error_fraction(
+            inputs.model, inputs.cluster, inputs.training, load_constants()
+        ),
     )
 
 

@@ -8,7 +8,7 @@ from app.services.validation import RowResult, Validation, utilization
 
 def lines_of(validation: Validation, cross: Mapping[str, Any] | None = None) -> Iterator[str]:
     """Rows, source groups beside the null model, held-out errors where given, memory, and what fails."""
-    yield f"{'run':64} {'predicted':>12} {'reported':>12} {'error':>8} {'null':>8}"
+    yield f"{'run':64} {'predicted':>12} {'band':>6} {'reported':>12} {'error':>8} {'null':>8}"
     for row in validation.rows:
         yield _row(row)
     yield ""
@@ -36,7 +36,8 @@ def _row(row: RowResult) -> str:
     predicted, reported = _seconds(row.predicted_step_s), _seconds(row.reported_step_s)
     error, null = _signed(row.signed_error), _signed(row.null_error)
     reason = f"  {row.reason}" if row.signed_error and abs(row.signed_error) > 0.3 and row.reason else ""
-    return f"{row.id[:64]:64} {predicted} {reported} {error} {null}{reason}"
+    band = f"±{100 * row.expected_error_fraction:3.0f}%" if row.expected_error_fraction else ""
+    return f"{row.id[:64]:64} {predicted} {band:>6} {reported} {error} {null}{reason}"
 
 
 def _cross(cross: Mapping[str, Any]) -> Iterator[str]:

@@ -200,3 +200,12 @@ def test_text_shows_rows_groups_and_the_null_model() -> None:
     assert "fms_fsdp_7b_a100_128" in text
     assert "mean of the groups" in text
     assert "null: every run at the same utilization" in text
+
+
+def test_a_row_without_a_core_flag_counts_and_every_prediction_has_its_band() -> None:
+    row = by_id("narayanan21_t1_1.7B")
+    del row["core"]
+    found = validate([row])
+    assert len(found.groups) == 1
+    assert found.rows[0].to_json()["expected_error_fraction"] == 0.08
+    assert "±" in "\n".join(lines_of(found))
