@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from app.curriculum.blocks import Item, Lesson
 from app.services.feedback import feedback_on
 from app.services.house import House, UnknownPlaceError
+from app.services.item_matching import Wording, became
 from app.services.item_state import ItemState, fold
 from app.storage import learners, progress, reports
 from app.storage.progress import Event, ItemRef, MarkState, PastEvent
@@ -97,7 +98,7 @@ def act_on_item(
     if problem := _refusal(item, submission):
         with house.database.reading() as session:
             learner_id = learners.find(session, token)
-            state = _state(session, learner_id, lesson, item)
+            state = state_of(session, learner_id, lesson, item)
         return Outcome(
             item=item,
             state=state,
@@ -111,10 +112,10 @@ def act_on_item(
         verdict = feedback_on(item, submission.answer, submission.seed, house.engine).verdict
     with house.database.writing() as session:
         learner_id, new_token = learner_for_writing(session, token, now)
-        before = _state(session, learner_id, lesson, item)
+        before = state_of(session, learner_id, lesson, item)
         event = _event(item, submission, before, verdict=verdict, lesson=lesson, now=now)
         progress.add_event(session, learner_id, ref_of(lesson, item), event)
-        state = _state(session, learner_id, lesson, item)
+        state = state_of(session, learner_id, lesson, item)
     return Outcome(item=item, state=state, action=submission.action, token=new_token)
 
 
@@ -172,17 +173,22 @@ def learner_for_writing(session: Session, token: str | None, now: datetime) -> t
     return learners.create(session, fresh, now), fresh
 
 
-def _state(session: Session, learner_id: int | None, lesson: Lesson, item: Item) -> ItemState:
+def state_of(session: Session, learner_id: int | None, lesson: Lesson, item: Item) -> ItemState:
+    """Where a learner stands with one item."""
     if learner_id is None:
         return ItemState()
-    events = progress.events_of_lesson(session, learner_id, lesson.course, lesson.slug, item.id)
-    return fold(events, item.content_hash)
+    events = progress.events_of_lesson(session, learner_id, lesson.course, lesson.slug)
+    return _states(lesson, events).get(item.id) or ItemState()
 
 
 def _states(lesson: Lesson, events: list[PastEvent]) -> dict[str, ItemState]:
+    """By the id of the item that each event's item is now; what became nothing is left out, never deleted."""
+    here = {item.id for item in lesson.items}
+    gone = {event.item: Wording(event.section, event.prompt) for event in events if event.item not in here}
+    now = became(lesson.items, gone) if gone else {}
     by_item: dict[str, list[PastEvent]] = {}
     for event in events:
-        by_item.setdefault(event.item, []).append(event)
+        by_item.setdefault(now.get(event.item, event.item), []).append(event)
     return {item.id: fold(by_item[item.id], item.content_hash) for item in lesson.items if item.id in by_item}
 
 

@@ -1,12 +1,15 @@
 """Where a learner stands in every course: what is done, what is begun, what comes next."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from sqlalchemy.orm import Session
+
 from app.curriculum.blocks import Lesson
-from app.curriculum.course import Course, LessonEntry
+from app.curriculum.course import Course, LessonEntry, Library
 from app.services.house import House
+from app.services.item_matching import Wording, became
 from app.storage import learners, progress, reports
 from app.storage.progress import ItemSummary, MarkState
 
@@ -106,7 +109,7 @@ def overview(house: House, token: str | None) -> Overview:
     with house.database.reading() as session:
         learner_id = learners.find(session, token)
         if learner_id is not None:
-            summaries = progress.summaries(session, learner_id)
+            summaries = _as_of_now(session, house.library(), progress.summaries(session, learner_id))
             marks = progress.marks(session, learner_id)
             sent = reports.count(session, learner_id)
     touched = _Touched(summaries, marks)
@@ -118,6 +121,26 @@ def overview(house: House, token: str | None) -> Overview:
         reports=sent,
         last=max(known, key=lambda lesson: lesson.last_at or datetime.min, default=None),
     )
+
+
+def _as_of_now(session: Session, library: Library, summaries: Sequence[ItemSummary]) -> Sequence[ItemSummary]:
+    """The summaries under the ids that their items have now; items that became nothing keep theirs."""
+    gone: dict[tuple[str, str], list[ItemSummary]] = {}
+    for line in summaries:
+        lesson = library.lesson(line.course, line.lesson)
+        if lesson is not None and lesson.item(line.item) is None:
+            gone.setdefault((line.course, line.lesson), []).append(line)
+    asked = progress.wordings(session, {line.version_id for lines in gone.values() for line in lines})
+    renamed: dict[tuple[str, str, str], str] = {}
+    for (topic, slug), lines in gone.items():
+        lesson = library.lesson(topic, slug)
+        wordings = {line.item: Wording(*asked[line.version_id]) for line in lines}
+        for old, new in became(lesson.items if lesson else (), wordings).items():
+            renamed[topic, slug, old] = new
+    return [
+        replace(line, item=renamed.get((line.course, line.lesson, line.item), line.item))
+        for line in summaries
+    ]
 
 
 def in_order(courses: Iterable[Course]) -> list[Course]:
@@ -142,9 +165,22 @@ class _Touched:
 
     def __post_init__(self) -> None:
         for line in self.summaries:
-            self.items.setdefault((line.course, line.lesson), {})[line.item] = line
+            lines = self.items.setdefault((line.course, line.lesson), {})
+            lines[line.item] = _merged(lines.get(line.item), line)
         for mark in self.marks:
             self.done.setdefault((mark.course, mark.lesson), {})[mark.kind, mark.ref] = mark
+
+
+def _merged(one: ItemSummary | None, other: ItemSummary) -> ItemSummary:
+    """Two wordings of one item as one line."""
+    if one is None:
+        return other
+    return replace(
+        other,
+        answers=one.answers + other.answers,
+        solved=one.solved or other.solved,
+        last_at=max(one.last_at, other.last_at),
+    )
 
 
 def _course(course: Course, touched: _Touched) -> CourseStanding:

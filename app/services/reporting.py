@@ -9,9 +9,8 @@ from sqlalchemy.orm import Session
 
 from app.curriculum.blocks import Heading, Item, Lesson
 from app.services.house import House
-from app.services.item_state import ItemState, fold
-from app.services.learning import MAX_TEXT, learner_for_writing, ref_of
-from app.storage import learners, progress, reports
+from app.services.learning import MAX_TEXT, learner_for_writing, state_of
+from app.storage import learners, reports
 from app.storage.reports import NewReport, StoredReport
 
 ITEM_PREFIX = "q-"
@@ -119,11 +118,7 @@ def _subject(session: Session, learner_id: int | None, lesson: Lesson, anchor: s
 
 
 def _about_item(session: Session, learner_id: int | None, lesson: Lesson, item: Item, anchor: str) -> Subject:
-    state = ItemState()
-    if learner_id is not None:
-        ref = ref_of(lesson, item)
-        events = progress.events_of_lesson(session, learner_id, ref.course, ref.lesson, ref.item)
-        state = fold(events, item.content_hash)
+    state = state_of(session, learner_id, lesson, item)
     return Subject(
         lesson=lesson,
         anchor=anchor,

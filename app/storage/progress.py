@@ -1,6 +1,6 @@
 """What a learner did: attempts on items, marks on reps and lessons. Added, never changed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -44,6 +44,8 @@ class PastEvent(Event):
 
     item: str
     content_hash: str
+    section: str = ""
+    prompt: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +58,7 @@ class ItemSummary:
     answers: int
     solved: bool
     last_at: datetime
+    version_id: int  # the newest version that was answered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,18 +121,14 @@ def _version_id(session: Session, item: ItemRef, now: datetime) -> int:
     return version.id
 
 
-def events_of_lesson(
-    session: Session, learner_id: int, course: str, lesson: str, item: str | None = None
-) -> list[PastEvent]:
-    """Everything this learner did with the items of a lesson (or with one of them), oldest first."""
+def events_of_lesson(session: Session, learner_id: int, course: str, lesson: str) -> list[PastEvent]:
+    """Everything this learner did with the items of a lesson, in any wording, oldest first."""
     query = (
-        select(Attempt, ItemVersion.item, ItemVersion.content_hash)
+        select(Attempt, ItemVersion)
         .join(ItemVersion, Attempt.item_version_id == ItemVersion.id)
         .where(Attempt.learner_id == learner_id, ItemVersion.course == course, ItemVersion.lesson == lesson)
         .order_by(Attempt.id)
     )
-    if item is not None:
-        query = query.where(ItemVersion.item == item)
     return [
         PastEvent(
             action=attempt.action,
@@ -140,10 +139,12 @@ def events_of_lesson(
             seed=attempt.seed,
             lesson_hash=attempt.lesson_hash,
             at=attempt.created_at,
-            item=item_id,
-            content_hash=content_hash,
+            item=version.item,
+            content_hash=version.content_hash,
+            section=version.section,
+            prompt=version.prompt,
         )
-        for attempt, item_id, content_hash in session.execute(query)
+        for attempt, version in session.execute(query)
     ]
 
 
@@ -159,6 +160,7 @@ def summaries(session: Session, learner_id: int) -> list[ItemSummary]:
             answers,
             settled,
             func.max(Attempt.created_at, type_=Attempt.created_at.type),
+            func.max(ItemVersion.id),
         )
         .join(ItemVersion, Attempt.item_version_id == ItemVersion.id)
         .where(Attempt.learner_id == learner_id)
@@ -166,10 +168,25 @@ def summaries(session: Session, learner_id: int) -> list[ItemSummary]:
     )
     return [
         ItemSummary(
-            course=course, lesson=lesson, item=item, answers=int(count), solved=bool(solved), last_at=last_at
+            course=course,
+            lesson=lesson,
+            item=item,
+            answers=int(count),
+            solved=bool(solved),
+            last_at=last_at,
+            version_id=version_id,
         )
-        for course, lesson, item, count, solved, last_at in session.execute(query)
+        for course, lesson, item, count, solved, last_at, version_id in session.execute(query)
     ]
+
+
+def wordings(session: Session, version_ids: Collection[int]) -> dict[int, tuple[str, str]]:
+    """Section and prompt of these versions of items."""
+    if not version_ids:
+        return {}
+    query = select(ItemVersion.id, ItemVersion.section, ItemVersion.prompt)
+    rows = session.execute(query.where(ItemVersion.id.in_(sorted(version_ids))))
+    return {version_id: (section, prompt) for version_id, section, prompt in rows}
 
 
 def add_mark(

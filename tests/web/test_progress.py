@@ -26,7 +26,10 @@ def test_what_was_done_is_counted(learner: TestClient, lesson_url: str) -> None:
     learner.post(f"{lesson_url}/items/sort", data={"action": "hint"})
     page = " ".join(learner.get("/progress").text.split())
     assert "You have finished no lessons and answered three items." in page
-    assert '<td class="r">3 of 8</td><td class="r">2</td><td class="r">0 of 3</td><td class="r">today</td>' in page
+    assert (
+        '<td class="r">3 of 8</td><td class="r">2</td><td class="r">0 of 3</td><td class="r">today</td>'
+        in page
+    )
     assert "in progress" in page
 
 
@@ -68,13 +71,32 @@ def test_after_an_edit_the_old_answer_is_kept_beside_the_new_wording(
         assert "2 of 8 items answered" in page
 
 
+def test_an_item_with_a_new_id_is_known_by_its_words(settings: Settings, own_lessons: Path) -> None:
+    file = own_lessons / "small" / "lessons" / "0002-every-kind.md"
+    here = settings.model_copy(update={"lessons_dir": own_lessons})
+    with TestClient(create_app(here), base_url="http://testserver") as client:
+        client.post(f"{URL}/items/legs", data={"option": "b"})
+        cookies = dict(client.cookies)
+    edited = LESSON.replace("id: legs", "id: paws").replace("How many legs do two", "How many legs have two")
+    file.write_text(edited)
+    with TestClient(create_app(here), base_url="http://testserver", cookies=cookies) as client:
+        page = client.get(URL).text
+        part = page.partition('id="q-paws"')[2].partition("</article>")[0]
+        assert "You answered an earlier wording of this question: “b”." in part
+        assert "The secret of the cats" not in part
+        assert "1 of 8 items answered" in page
+        overview = client.get("/progress").text
+        assert "1 of 8" in overview
+        assert "since left this course" not in overview
+
+
 def test_an_item_that_left_the_lesson_is_counted_apart(settings: Settings, own_lessons: Path) -> None:
     file = own_lessons / "small" / "lessons" / "0002-every-kind.md"
     here = settings.model_copy(update={"lessons_dir": own_lessons})
     with TestClient(create_app(here), base_url="http://testserver") as client:
         client.post(f"{URL}/items/legs", data={"option": "b"})
         cookies = dict(client.cookies)
-    file.write_text(LESSON.replace("id: legs", "id: paws"))
+    file.write_text(LESSON.replace("id: legs", "id: hills").replace("How many legs do two cats have", "Why"))
     with TestClient(create_app(here), base_url="http://testserver", cookies=cookies) as client:
         assert "0 of 8 items answered" in client.get(URL).text
         assert "You also answered one item that has since left this course" in client.get("/progress").text
