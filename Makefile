@@ -46,6 +46,7 @@ calibrate: setup-dev
 	@$(BIN)/python -m app.calibration
 
 fix: setup-dev
+	@$(BIN)/python scripts/architecture.py
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
