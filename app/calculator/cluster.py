@@ -2,6 +2,15 @@
 
 from dataclasses import dataclass
 
+# Kinds of network between nodes, as written and as links are named: each reaches another share of its rate.
+NETWORKS = {
+    "infiniband": "InfiniBand",
+    "roce": "RoCE",
+    "efa": "EFA",
+    "omni-path": "Omni-Path",
+    "ethernet": "Ethernet",
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Device:
@@ -26,6 +35,11 @@ class Link:
     latency_s: float
 
 
+def network_of(link: Link) -> str | None:
+    """The kind of network a link belongs to, a key of `NETWORKS`; None for a link of another name."""
+    return next((kind for kind in NETWORKS if link.name.lower().startswith(kind)), None)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster:
     """Nodes of equal devices: a fast link inside a node, a slower one between nodes."""
@@ -38,6 +52,11 @@ class Cluster:
     inter_node: Link
     nics_per_node: int = 8
     price_per_gpu_hour: float = 0.0
+
+    @property
+    def inter_node_network(self) -> str | None:
+        """The kind of network between nodes."""
+        return network_of(self.inter_node)
 
     @property
     def usable_bytes(self) -> float:

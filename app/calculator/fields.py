@@ -4,6 +4,7 @@ API validation, OpenAPI, query strings, forms, lesson presets and the published 
 A field's bare key (`num_nodes`) stands for its path (`cluster.num_nodes`) wherever a flat mapping is given.
 """
 
+from app.calculator.cluster import NETWORKS
 from app.calculator.field import Field, boolean, choice, integer, number
 
 __all__ = [
@@ -145,6 +146,12 @@ CLUSTER_FIELDS = (
         unit="bytes/s",
     ),
     number("cluster.inter_node_latency_s", "between nodes, start-up time of a message", 0, 1, unit="s"),
+    choice(
+        "cluster.inter_node_network",
+        "kind of network between nodes; left out: of the device's usual servers",
+        tuple(NETWORKS),
+        None,
+    ),
     integer("cluster.nics_per_node", "network adapters in a node", 1, 1_024),
     number("cluster.price_per_gpu_hour", "price of one device for one hour; 0: not stated", 0, 1e6, 0.0),
 )

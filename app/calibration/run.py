@@ -11,6 +11,7 @@ from app.calculator.layout import Column
 from app.calibration.ablations import ABLATIONS
 from app.calibration.fit import Parameter, at_bound, fit
 from app.calibration.folds import folds, held_out
+from app.calibration.held_out_file import write_held_out
 from app.calibration.parameters import eight_bit_parameters, parameters_for
 from app.calibration.report import AblationLine, Report, write_report
 from app.calibration.sample import Key, Sample, group_errors, mean_of_groups, predict_s, sample_of
@@ -71,6 +72,8 @@ def calibrate(say: Say, constants_file: Path = CONSTANTS_FILE, report_file: Path
         ),
     )
     write_report(report, report_file)
+    if report_file is None:
+        write_held_out(sample, predicted_s=predicted, by_fold_s=by_fold, by_source_s=by_source)
     return report
 
 

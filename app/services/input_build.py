@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from app.calculator.cluster import Cluster
+from app.calculator.cluster import NETWORKS, Cluster
 from app.calculator.fields import BY_PATH, FIELDS, SERVING_FIELDS
 from app.calculator.layout import RECOMPUTE_NAMES, SCHEDULE_NAMES, Layout, Recompute
 from app.calculator.model import Model
@@ -163,7 +163,7 @@ def build_cluster(given: Values, problems: Problems, catalog: Catalog) -> Cluste
 
 def _cluster(values: Values, entry: GpuEntry, num_nodes: int, per_node: int, num_gpus: int) -> Cluster:
     device, intra, inter = entry.device, entry.intra_node.link, entry.inter_node.link
-    return Cluster(
+    cluster = Cluster(
         device=replace(
             device,
             memory_bytes=values.get("memory_bytes", device.memory_bytes),
@@ -189,6 +189,10 @@ def _cluster(values: Values, entry: GpuEntry, num_nodes: int, per_node: int, num
         nics_per_node=values.get("nics_per_node", entry.nics_per_node),
         price_per_gpu_hour=values["price_per_gpu_hour"],
     )
+    kind = values.get("inter_node_network")
+    if kind is None or kind == cluster.inter_node_network:
+        return cluster
+    return replace(cluster, inter_node=replace(cluster.inter_node, name=NETWORKS[kind]))
 
 
 def _layout(given: Values, cluster: Cluster) -> Layout:

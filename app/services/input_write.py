@@ -46,6 +46,7 @@ def _cluster_value(inputs: Inputs, key: str) -> Any:
         "intra_node_latency_s": cluster.intra_node.latency_s,
         "inter_node_bandwidth_bytes_per_s": cluster.inter_node.bandwidth_bytes_per_s,
         "inter_node_latency_s": cluster.inter_node.latency_s,
+        "inter_node_network": cluster.inter_node_network,
     }
     return special[key] if key in special else getattr(cluster, key)
 

@@ -20,8 +20,8 @@ CLUSTER = (
     "cluster.inter_node_bandwidth_bytes_per_s",
 )  # fmt: skip
 CLUSTER_MORE = (
-    "cluster.gpus_per_node", "cluster.num_gpus", "cluster.memory_bytes", "cluster.nics_per_node",
-    "cluster.intra_node_latency_s", "cluster.inter_node_latency_s",
+    "cluster.gpus_per_node", "cluster.num_gpus", "cluster.memory_bytes", "cluster.inter_node_network",
+    "cluster.nics_per_node", "cluster.intra_node_latency_s", "cluster.inter_node_latency_s",
 )  # fmt: skip
 LAYOUT = (
     "layout.tensor_parallel", "layout.pipeline_parallel", "layout.data_parallel", "layout.context_parallel",

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from app.calculator.cluster import NETWORKS
 from app.calculator.fields import BY_BARE_KEY, BY_PATH, Field
 from app.catalog import Catalog
 
@@ -41,6 +42,7 @@ LABELS = {
     "cluster.inter_node_bandwidth_bytes_per_s": "Between nodes",
     "cluster.intra_node_latency_s": "Latency in a node",
     "cluster.inter_node_latency_s": "Latency between nodes",
+    "cluster.inter_node_network": "Network",
     "cluster.nics_per_node": "Adapters per node",
     "layout.tensor_parallel": "Tensor",
     "layout.pipeline_parallel": "Pipeline",
@@ -99,6 +101,7 @@ CHOICE_LABELS = {
     "rope": "rotary",
     "alibi": "ALiBi",
     "transformer-engine": "Transformer Engine",
+    **NETWORKS,
 }
 # Query name → path and factor, where people type another unit than the API's.
 SCALED = {

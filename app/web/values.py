@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
+from app.calculator.cluster import network_of
 from app.calculator.fields import FIELDS
 from app.calculator.layout import RECOMPUTE_NAMES, SCHEDULE_NAMES
 from app.catalog import Catalog
@@ -31,6 +32,7 @@ def in_effect(inputs: Inputs) -> dict[str, Any]:
         "cluster.intra_node_latency_s": cluster.intra_node.latency_s,
         "cluster.inter_node_bandwidth_bytes_per_s": cluster.inter_node.bandwidth_bytes_per_s,
         "cluster.inter_node_latency_s": cluster.inter_node.latency_s,
+        "cluster.inter_node_network": cluster.inter_node_network,
         "cluster.nics_per_node": cluster.nics_per_node,
         "cluster.price_per_gpu_hour": cluster.price_per_gpu_hour,
     }
@@ -74,6 +76,7 @@ def untouched(values: Mapping[str, Any], catalog: Catalog) -> dict[str, Any]:
             "cluster.intra_node_latency_s": gpu.intra_node.link.latency_s,
             "cluster.inter_node_bandwidth_bytes_per_s": gpu.inter_node.link.bandwidth_bytes_per_s,
             "cluster.inter_node_latency_s": gpu.inter_node.link.latency_s,
+            "cluster.inter_node_network": network_of(gpu.inter_node.link),
             "cluster.nics_per_node": gpu.nics_per_node,
             "training.compute_dtype": "fp16" if gpu.device.generation in ("volta", "turing") else "bf16",
         }

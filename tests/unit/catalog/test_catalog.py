@@ -2,6 +2,7 @@
 
 import pytest
 
+from app.calculator.cluster import network_of
 from app.catalog import load_catalog
 
 CATALOG = load_catalog()
@@ -93,3 +94,8 @@ def test_what_a_node_of_a100_is():
     assert entry.intra_node.link.bandwidth_bytes_per_s == 300e9
     assert entry.inter_node.link.bandwidth_bytes_per_s == 25e9
     assert entry.device.peak_flops_bf16 == 312e12
+
+
+def test_every_device_has_a_kind_of_network() -> None:
+    """Without one the form would show a network that was not calculated with."""
+    assert all(network_of(entry.inter_node.link) for entry in load_catalog().gpus.values())
