@@ -9,7 +9,7 @@ from statistics import median
 from typing import Any
 
 from app.calculator.accuracy import expected_error_fraction
-from app.calculator.estimate import evaluate
+from app.calculator.estimate import evaluate, fit_of
 from app.calculator.flop import model_flop
 from app.calculator.layout import Layouts
 from app.catalog import load_catalog
@@ -54,6 +54,8 @@ class RowResult:
     predicted_memory_bytes: float | None
     reported_memory_bytes: float | None
     expected_error_fraction: float | None = None  # the band that stands beside such a prediction
+    fits: str = ""  # yes, borderline or no; empty where the row cannot be asked
+    ran_out_of_memory: bool = False
     problem: str = ""
 
     @property
@@ -85,6 +87,8 @@ class RowResult:
             "expected_error_fraction": self.expected_error_fraction,
             "predicted_memory_bytes": self.predicted_memory_bytes,
             "reported_memory_bytes": self.reported_memory_bytes,
+            "fits": self.fits or None,
+            "ran_out_of_memory": self.ran_out_of_memory,
             "problem": self.problem,
         }
 
@@ -192,6 +196,8 @@ def result_of(row: Row, number: int = 0) -> RowResult:
         null_step_s=_null_step_s(inputs, utilization()),
         predicted_memory_bytes=memory,
         reported_memory_bytes=reported_memory,
+        fits=fit_of(memory, inputs.cluster.usable_bytes),
+        ran_out_of_memory=bool((row.get("reported") or {}).get("oom")),
         expected_error_fraction=expected_error_fraction(
             inputs.model, inputs.cluster, inputs.training, load_constants()
         ),

@@ -62,6 +62,16 @@ def _memory(validation: Validation) -> Iterator[str]:
         mean = sum(abs(error) for error in errors) / len(errors)
         yield ""
         yield f"memory: {len(errors)} rows report it, mean absolute error {100 * mean:.1f} %"
+    yield from _confusion(validation)
+
+
+def _confusion(validation: Validation) -> Iterator[str]:
+    """What is told of the runs that ran and of those that ran out of memory."""
+    yield ""
+    yield f"{'does it fit?':20} {'yes':>6} {'borderline':>11} {'no':>6}"
+    for name, out in (("ran", False), ("ran out of memory", True)):
+        told = [row.fits for row in validation.rows if row.fits and row.ran_out_of_memory is out]
+        yield f"{name:20} {told.count('yes'):>6} {told.count('borderline'):>11} {told.count('no'):>6}"
 
 
 def _seconds(value: float | None) -> str:
