@@ -1,5 +1,6 @@
 """Progress: what was done, kept over restarts and edits."""
 
+import re
 from pathlib import Path
 
 import pytest
