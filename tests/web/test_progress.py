@@ -27,10 +27,7 @@ def test_what_was_done_is_counted(learner: TestClient, lesson_url: str) -> None:
     learner.post(f"{lesson_url}/items/sort", data={"action": "hint"})
     page = " ".join(learner.get("/progress").text.split())
     assert "You have finished no lessons and answered three items." in page
-    assert (
-        '<td class="r">3 of 8</td><td class="r">2</td><td class="r">0 of 3</td><td class="r">today</td>'
-        in page
-    )
+    assert re.findall(r'<td class="r">([^<]+)</td>', page)[:4] == ["3 of 8", "2", "0 of 3", "today"]
     assert "in progress" in page
 
 
