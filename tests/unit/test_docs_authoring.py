@@ -75,7 +75,7 @@ def test_the_walk_through_from_nothing_to_a_clean_lesson(
     path.write_text(text.replace("example: {zero_stage: 3}", "example: {zero_stage: 0}"))
     assert "PZ002 error" in lint(*last[1:], exit_code=1)
     path.write_text(text.replace("**b)** Say", "**d)** Say"))
-    [said] = fences(WALK, "")
+    [said] = fences(WALK, "text")
     assert re.sub(r":\d+:", ":", said.strip()) in re.sub(r":\d+:", ":", lint(*last[1:], exit_code=1))
 
 
