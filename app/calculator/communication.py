@@ -234,7 +234,7 @@ def pipeline_micro_batch(work: Work) -> Traffic:
     A rank sends its 1/t of the boundary's 2Th bytes and, without sequence parallelism, gathers the rest
     inside its node. Source: Narayanan et al. 2021, section 4.1; DeepSpeed (partitioned activations).
     """
-    boundary = 2 * work.micro_batch * work.head_seq_length / work.context * work.hidden_size
+    boundary = 2 * work.micro_batch * work.boundary_seq_length / work.context * work.hidden_size
     neighbours = group(work, 2.0, work.pipeline_stride)
     intra = work.intra_bytes_per_s * work.rates.intra_node_fraction
     regather = np.where(work.sequence_parallel > 0, 0.0, (1 - 1 / work.tensor) * boundary / intra)

@@ -66,6 +66,7 @@ class Work:
     tied_embeddings: Number
     num_mtp_layers: Number
     head_seq_length: Number
+    boundary_seq_length: Number  # tokens that cross a stage boundary: a decoder also hands on its encoder's
     # software: bytes moved per token and unit of width by memory-bound kernels
     norm_forward_bytes: Number
     norm_backward_bytes: Number

@@ -26,6 +26,7 @@ def work_of(
     model: Model, cluster: Cluster, training: Training, layouts: Layouts, constants: Constants
 ) -> Work:
     """Resolve one model, cluster and recipe with columns of layouts into the numbers of the formulas."""
+    encoder_seq = training.encoder_seq_length or training.seq_length
     early, late, early_layers, num_layers = layer_kinds(model, training, layouts.tensor_parallel)
     return Work(
         early=early,
@@ -39,6 +40,9 @@ def work_of(
         tied_embeddings=float(model.tied_embeddings),
         num_mtp_layers=float(model.num_mtp_layers),
         head_seq_length=float(training.seq_length),
+        boundary_seq_length=float(
+            training.seq_length + encoder_seq if model.encoder_layers else training.seq_length
+        ),
         global_batch_size=float(training.global_batch_size),
         grad_bytes=float(training.grad_bytes),
         rates=rates(constants, cluster, training),

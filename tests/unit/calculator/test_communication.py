@@ -135,3 +135,25 @@ def test_communication_beside_work_adds_only_what_sticks_out() -> None:
     assert comm.exposed_beside(10.0, 4.0, 0.25) == 1.0
     assert comm.exposed_beside(10.0, 14.0, 0.0) == 4.0
     assert comm.exposed_beside(10.0, 0.0, 0.25) == 0.0
+
+
+def test_a_decoder_hands_on_what_the_encoder_said() -> None:
+    """Both sequences cross a boundary between decoder stages. Source: Megatron-LM, T5 with pipelines."""
+    t5 = parse_inputs({"model": "t5-11b", "num_nodes": 8}, load_catalog())
+    assert isinstance(t5, Inputs)
+    resolved = work(model=t5.model, training=t5.training, pipeline_parallel=4)
+    assert one(comm.pipeline_micro_batch(resolved).sent_bytes) == 2 * 2 * (512 + 512) * 1024
+
+
+def test_an_all_to_all_crosses_each_ranks_own_adapter() -> None:
+    """Eight members of a node share eight adapters in a ring, but each sends its own tokens over one."""
+    resolved = work(data_parallel=64, expert_parallel=64)
+    ring = comm.group(resolved, resolved.expert, resolved.data_stride)
+    exchange = comm.group(resolved, resolved.expert, resolved.data_stride, exchange=True)
+    inter = resolved.inter_bytes_per_s * resolved.rates.inter_node_fraction
+    assert one(exchange.bandwidth_bytes_per_s) == pytest.approx(inter * 63 / 56)
+    assert one(ring.bandwidth_bytes_per_s) > 5 * one(exchange.bandwidth_bytes_per_s)
+    inside = comm.group(resolved, 8.0, resolved.data_stride, exchange=True)
+    assert (
+        one(inside.bandwidth_bytes_per_s) == resolved.intra_bytes_per_s * resolved.rates.intra_node_fraction
+    )
