@@ -4,7 +4,6 @@ One thread answers small searches, one works through large ones, both at low pri
 interpreter between blocks, so pages are served meanwhile. What is waiting is bounded; more is refused.
 """
 
-import json
 import os
 import secrets
 import threading
@@ -130,30 +129,26 @@ class SearchDesk:
             self._waiting -= 1
 
     def _answer(self, raw: object) -> Answer:
-        known = self._known(raw)
-        if known is not None:
-            return known
         asked = prepare(raw)
         if isinstance(asked, InputProblems):
             return asked
         total = size_of(asked)
-        return run(asked) if total <= LARGE else self._start(raw, asked, total)
+        return run(asked) if total <= LARGE else self._job(asked, total)
 
-    def _known(self, raw: object) -> Job | None:
-        """The job of the same question, unless it was stopped: the page that shows it asks often."""
+    def _job(self, asked: SearchInputs, total: int) -> Job:
+        """The job of this question: the one that there is, unless it was stopped, else a new one."""
+        key = repr(asked)
         with self._lock:
-            job = self._jobs.get(_key(raw))
-        return None if job is None or job.state in ("stopped", "failed") else job
-
-    def _start(self, raw: object, asked: SearchInputs, total: int) -> Job:
-        job = Job(asked, total)
-        with self._lock:
-            if sum(not known.ended for known in self._jobs.values()) >= MOST_JOBS:
+            known = self._jobs.get(key)
+            if known is not None and known.state not in ("stopped", "failed"):
+                return known
+            if sum(not job.ended for job in self._jobs.values()) >= MOST_JOBS:
                 raise BusyError
-            self._jobs[_key(raw)] = job
-            self._jobs.move_to_end(_key(raw))
-            for key in [key for key, known in self._jobs.items() if known.ended][: -KEPT_JOBS or None]:
-                del self._jobs[key]
+            self._jobs.pop(key, None)
+            ended = [old for old, job in self._jobs.items() if job.ended]
+            for old in ended[: max(0, len(ended) - KEPT_JOBS + 1)]:
+                del self._jobs[old]
+            job = self._jobs[key] = Job(asked, total)
         self._long.submit(job.work)
         return job
 
@@ -169,10 +164,6 @@ class SearchDesk:
                 job.stop()
         self._quick.shutdown(wait=False, cancel_futures=True)
         self._long.shutdown(wait=False, cancel_futures=True)
-
-
-def _key(raw: object) -> str:
-    return json.dumps(raw, sort_keys=True, default=str)
 
 
 def _give_way() -> None:

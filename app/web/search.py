@@ -1,5 +1,67 @@
 """/calculator/search: all legal layouts of a cluster, ranked; every state is an address."""
 
-from fastapi import APIRouter
+import asyncio
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import RedirectResponse
+from starlette.concurrency import run_in_threadpool
+
+from app.catalog import load_catalog
+from app.services.search_inputs import parse_search
+from app.services.search_jobs import Answer, BusyError
+from app.web.dependencies import FormDep
+from app.web.rendering import render, wants_fragment
+from app.web.search_api import desk_of
+from app.web.search_form import PATH, SearchQuestion, read_search
+from app.web.search_view import view_of
 
 router = APIRouter(include_in_schema=False)
+PAGE = "pages/search.html"
+
+
+@router.get("/calculator/search", response_model=None)
+async def search_page(request: Request) -> Response:
+    """The page. A large search shows how far it is; then the page is asked for again.
+
+    A form sent without JavaScript is answered with the short address of its state.
+    """
+    catalog = load_catalog()
+    question = read_search(request.query_params.multi_items(), catalog)
+    if question.calculator.form and not wants_fragment(request):
+        view = view_of(question, parse_search(question.raw, catalog), catalog)
+        if view.usable:
+            return RedirectResponse(view.url, status_code=303)
+    found = await _answer(request, question)
+    return await run_in_threadpool(_page, request, question, found)
+
+
+async def _answer(request: Request, question: SearchQuestion) -> Answer | None:
+    desk = desk_of(request)
+    job = desk.find(question.job) if question.job else None
+    if job is not None:
+        return job
+    try:
+        return await asyncio.wrap_future(desk.ask(question.raw))
+    except BusyError:
+        return None
+
+
+def _page(request: Request, question: SearchQuestion, found: Answer | None) -> Response:
+    view = view_of(question, found, load_catalog())
+    fragment = wants_fragment(request)
+    status = 503 if found is None and view.usable else 200 if view.usable else 422
+    headers: dict[str, Any] = {"HX-Push-Url": view.url} if fragment and view.usable and not view.job else {}
+    return render(request, PAGE, {"view": view}, block="search", status_code=status, headers=headers)
+
+
+@router.post("/calculator/search/stop", response_model=None)
+def stop_search(request: Request, form: FormDep) -> Response:
+    """Stop a large search and show what it has found."""
+    job = desk_of(request).find(form.one("job"))
+    if job is not None:
+        job.stop()
+    query = form.one("query")[:8_000].replace("\n", "")
+    kept = f"{query}&" if query else ""
+    name = f"job={job.id}" if job is not None else ""
+    return RedirectResponse(f"{PATH}?{kept}{name}", status_code=303)
