@@ -95,6 +95,7 @@ def _filtered(content: str, page: Page, line: int) -> str:
             "HT001": f"{shown} is no HTML tag for lessons; shown as text",
             "HT002": f"removed, it could run code: {shown}",
             "HT003": f"the comment is not shown to readers: {shown}",
+            "HT004": f"the attribute is not kept: {shown}",
         }[finding.code]
         page.report.add(finding.code, where, message, recovered=finding.code == "HT001")
     return html

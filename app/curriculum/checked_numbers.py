@@ -66,6 +66,7 @@ def _read(text: str, shown: str, line: int, page: Page) -> CheckedNumber | None:
             "EX003",
             line,
             "the calc comment cannot be read; write <!-- calc: name of {input: value} as GB -->",
+            source=text,
         )
         return None
     unit = match.group("unit") or ""

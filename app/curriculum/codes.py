@@ -123,6 +123,7 @@ _TABLE = (
     Code("HT001", WARNING, "A tag that is not HTML for lessons is shown as text.", "List<T> outside code", "Put it in `code`."),
     Code("HT002", ERROR, "Something that could run code was removed.", "<script>, onclick=, javascript:", "Remove it."),
     Code("HT003", INFO, "A comment is not shown to readers.", "<!-- to do -->", "Nothing, or remove it."),
+    Code("HT004", INFO, "An attribute of a tag is not kept.", '<b class="x">', "Nothing, or remove it."),
     Code("PI001", WARNING, '"<?" inside a fold can break other sites.', "`List<?>`", "Write <code>List&lt;?&gt;</code>."),
     Code("CD001", WARNING, "A code fence is not closed; everything after it is code.", "``` without a second ```", "Close the fence."),
     Code("MM001", WARNING, "The diagram cannot be drawn; its source is shown.", "```mermaid with an error in it", "Mend the diagram."),

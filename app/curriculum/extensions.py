@@ -43,14 +43,22 @@ class Fields:
 def read_fields(text: str, line: int, allowed: tuple[str, ...], page: Page) -> Fields:
     """The YAML mapping of a comment that begins at `line`."""
     fields = Fields(line)
+    for number, row in enumerate(text.split("\n")):
+        if row.lstrip().startswith("#"):
+            page.report.add("HT003", line + number, f"the note is not shown to readers: {row.strip()}")
     loaded = read_yaml(text)
     if isinstance(loaded, YamlError):
-        page.report.add("EX003", line + loaded.line, f"the comment cannot be read as YAML: {loaded.message}")
+        page.report.add(
+            "EX003",
+            line + loaded.line,
+            f"the comment cannot be read as YAML: {loaded.message}",
+            source=text.strip(),
+        )
         fields.readable = fields.sound = False
     elif loaded is None:
         pass
     elif not isinstance(loaded, Mapping):
-        page.report.add("EX003", line, "the comment must hold key: value lines")
+        page.report.add("EX003", line, "the comment must hold key: value lines", source=text.strip())
         fields.readable = fields.sound = False
     else:
         for key, value in loaded.items():
@@ -60,7 +68,7 @@ def read_fields(text: str, line: int, allowed: tuple[str, ...], page: Page) -> F
                 near = difflib.get_close_matches(str(key), allowed, 1)
                 hint = f"; did you mean {near[0]}?" if near else ""
                 page.report.add(
-                    "EX004", _line_of(text, str(key), line), f"nothing reads the field {key}{hint}"
+                    "EX004", _line_of(text, str(key), line), f"nothing reads the field {key}: {value}{hint}"
                 )
     return fields
 
@@ -255,6 +263,7 @@ def read_widget(text: str, line: int, position: int, page: Page) -> Widget | Non
             "WG001",
             line,
             f"the widget {kind or '(none)'} is unknown" + (f"; did you mean {near[0]}?" if near else ""),
+            source=text.strip(),
         )
         return None
     fields = read_fields(rest, line, WIDGET_FIELDS, page)

@@ -146,8 +146,11 @@ def take_header(inline: Token, page: Page, header: Header) -> bool:
         return False
     for position, (index, key) in enumerate(starts):
         end = starts[position + 1][0] if position + 1 < len(starts) else len(children)
-        if key not in header.parts:
-            header.parts[key] = _trimmed(children[index + 3 : end])
+        part = _trimmed(children[index + 3 : end])
+        if key in header.parts:  # a second line of the same name adds to the first
+            header.parts[key] += [Token("softbreak", "br", 0), *part]
+        else:
+            header.parts[key] = part
             header.line_of[key] = int(children[index].meta.get("line", 1))
     return True
 

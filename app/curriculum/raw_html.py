@@ -66,7 +66,7 @@ class Depth:
 class Finding:
     """Something a reader of the page does not see as it was written."""
 
-    code: str  # HT001 | HT002 | HT003
+    code: str  # HT001 | HT002 | HT003 | HT004
     text: str
     offset: int
 
@@ -146,6 +146,8 @@ def _attributes(name: str, written: str, offset: int, findings: list[Finding], r
                 kept.append(f' {key}="{escape(address)}"')
         elif key not in _OWN and (key in ATTRIBUTES.get(name, set()) or key == "title"):
             kept.append(f' {key}="{escape(value)}"')
+        elif key != "markdown":
+            findings.append(Finding("HT004", match.group(0), offset))
     return "".join(kept)
 
 

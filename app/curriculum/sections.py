@@ -269,9 +269,11 @@ class SectionReader:
             fields: Fields = read_fields(text, line, COURSE_FIELDS, self.page)
             self.declarations.update(fields.values)
         elif self._draft is None:
-            self.page.report.add("EX005", line, "an item comment has no item before it")
+            self.page.report.add("EX005", line, "an item comment has no item before it", source=text.strip())
         elif self._draft.comment is not None:
-            self.page.report.add("EX005", line, "the item has two comments; the first one counts")
+            self.page.report.add(
+                "EX005", line, "the item has two comments; the first one counts", source=text.strip()
+            )
         else:
             self._draft.comment = (text, line)
 

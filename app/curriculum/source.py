@@ -5,6 +5,7 @@ tag closes which, and puts every tag on a line of its own. `origin` leads back t
 """
 
 import re
+from bisect import bisect_right
 
 from app.curriculum.folds import FoldRange, Folds, Source
 from app.curriculum.report import Report
@@ -19,6 +20,7 @@ _SUMMARY_START = re.compile(r"<summary\b", re.IGNORECASE)
 _INLINE_FOLD = re.compile(r"(?<=\S)\s*<details\b[^<>]*>\s*<summary\b", re.IGNORECASE)
 _CODE_SPAN = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
 _EXTENSION = re.compile(r"<!--\s*(?:item|widget|course)\b")
+_HEADING = re.compile(r" {0,3}#{1,6}(?:\s|$)")
 _SECTION = re.compile(r" {0,3}#{1,2}(?:\s|$)")
 _MARKED_ITEM = re.compile(r" {0,3}\d{1,9}[.)]\s+[▢□☐]")
 
@@ -39,10 +41,12 @@ class _Walk:
         self.report = report
         self.all = lines
         self.folds = Folds(self.source, report, marked=any(_MARKED_ITEM.match(line) for line in lines))
-        self.last_comment_end = max((i for i, line in enumerate(lines) if "-->" in line), default=-1)
+        self.comment_ends = [i for i, line in enumerate(lines) if "-->" in line]
+        self.comment_starts = [i for i, line in enumerate(lines) if line.lstrip().startswith("<!--")]
         self.fence: tuple[str, int, int] | None = None  # character, length, indent
         self.comment = 0  # line of the comment that is open; 0: none
         self.extension = False
+        self.closes = True  # whether the comment's end comes before another comment begins
         self.awaits_summary: FoldRange | None = None
         self.summary_until = -1
         self.index = 0
@@ -105,7 +109,8 @@ class _Walk:
         if "-->" in stripped:
             self._emit(text)
             return
-        if self.last_comment_end <= self.index:
+        end, start = _after(self.comment_ends, self.index), _after(self.comment_starts, self.index)
+        if end is None:
             self.extension = _EXTENSION.match(stripped) is not None
             if not self.extension:
                 self.report.add(
@@ -114,6 +119,7 @@ class _Walk:
                 self._emit(text)
                 return
         self.extension = _EXTENSION.match(stripped) is not None
+        self.closes = end is not None and (start is None or end < start)
         self.comment = self.index + 1
         self._emit(text)
 
@@ -121,10 +127,10 @@ class _Walk:
         stops = (
             stripped.startswith("<!--")
             or _OPEN.match(stripped)
-            or _SECTION.match(text)
+            or _HEADING.match(text)
             or _MARKED_ITEM.match(text)
         )
-        if self.extension and stops:
+        if self.extension and stops and not self.closes:
             self._end_comment()
             self.take(self.index, text)
             return
@@ -232,6 +238,12 @@ class _Walk:
         """Close the folds that are still open."""
         self.folds.abort()
         self.awaits_summary = None
+
+
+def _after(places: list[int], index: int) -> int | None:
+    """The first of the sorted places that lies after the index."""
+    at = bisect_right(places, index)
+    return places[at] if at < len(places) else None
 
 
 def _mask(text: str) -> str:

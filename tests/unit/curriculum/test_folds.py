@@ -23,7 +23,10 @@ def test_unclosed_fold_ends_before_the_next_fold_item_or_heading() -> None:
 
 
 def test_check_inside_a_hint_belongs_to_the_item() -> None:
-    text = f"## Practice\n\n1. ▢ A?\n\n{fold('Hint', 'hint' + chr(10) * 2 + fold('Check', 'answer'))}2. ▢ B?\n\n{fold('Check', 'b')}"
+    text = (
+        f"## Practice\n\n1. ▢ A?\n\n"
+        f"{fold('Hint', 'hint' + chr(10) * 2 + fold('Check', 'answer'))}2. ▢ B?\n\n{fold('Check', 'b')}"
+    )
     assert texts(text) == [(["hint"], ["answer"]), ([], ["b"])]
     assert (9, "DT006") in codes(lesson_of(text))
 

@@ -63,7 +63,10 @@ def test_size_of_the_unit_is_said() -> None:
 
 
 def test_known_mistake_has_its_own_words() -> None:
-    fields = f"{GB112}\nwrong: [{{value: 14, tolerance: 5%, say: Only the <weights>., misconception: weights-only}}]"
+    fields = (
+        f"{GB112}\nwrong: "
+        f"[{{value: 14, tolerance: 5%, say: Only the <weights>., misconception: weights-only}}]"
+    )
     result = verdict(fields, "14.5 GB")
     assert result.misconception == "weights-only"
     assert result.feedback_html == "<p>Only the &lt;weights&gt;.</p>"
@@ -87,7 +90,10 @@ def test_ranges_and_exact_keys() -> None:
 
 
 def test_engine_and_arithmetic_keys_follow_the_variant() -> None:
-    fields = "vary: {size: [7e9, 13e9], dp: [8, 16]}\nanswer: '2*size/1e9*(1+1/dp)'\nunit: GB\nwrong: [{value: '2*size/1e9', say: 'Not {dp}?'}]"
+    fields = (
+        "vary: {size: [7e9, 13e9], dp: [8, 16]}\nanswer: '2*size/1e9*(1+1/dp)'\nunit: GB\n"
+        "wrong: [{value: '2*size/1e9', say: 'Not {dp}?'}]"
+    )
     item = numeric(fields, "A model of {size} on {dp} GPUs, {other} and {2*dp}?")
     for seed in range(4):
         variables = variables_of(item, seed)
@@ -189,7 +195,8 @@ def test_rubric_is_the_learners_own_score() -> None:
 
 PUZZLE = (
     "1. ▢ Fit it.\n\n<!-- item\nid: fit\nkind: calculator\npreset: {size: 100, other: 1}\nlocked: [other]\n"
-    'require: ["fits == yes", "memory.total_bytes >= 40 GB", "time.bubble_fraction <= 0.05"]\nexample: {size: 60}\n-->\n\n'
+    'require: ["fits == yes", "memory.total_bytes >= 40 GB", "time.bubble_fraction <= 0.05"]\n'
+    "example: {size: 60}\n-->\n\n"
 ) + fold("Check", "60")
 
 
@@ -204,8 +211,8 @@ def test_puzzle_names_every_failed_requirement_with_its_value() -> None:
     assert (result.word, result.message) == ("partly", "Not met: fits == yes (here no).")
     low = grade(item, {"layout": {"size": "10"}}, 0, ENGINE)
     assert (
-        low.message
-        == "Not met: memory.total_bytes >= 40 GB (here 10 GB); time.bubble_fraction <= 0.05 (here 0.1 (10.0 %))."
+        low.message == "Not met: memory.total_bytes >= 40 GB (here 10 GB); time.bubble_fraction <= 0.05 "
+        "(here 0.1 (10.0 %))."
     )
     assert grade(item, {"layout": {"size": "70"}}, 0, ENGINE).word == "right"
     assert grade(item, {"layout": {}}, 0, ENGINE).word == "partly"
@@ -248,9 +255,8 @@ def test_variants_are_stable_complete_and_begin_with_the_first_values() -> None:
 
 def test_variant_writes_numbers_everywhere() -> None:
     item = item_of(
-        "1. ▢ {n} of {m*2}, not {z} nor `{{ x }}`.\n\n    - a) {n}\n    - b) y\n\n<!-- item\nvary: {n: [51200], m: [7e9]}\n-->\n\n"
-        + fold("Hint", "{n} times")
-        + fold("Check", "**a)** {m}.")
+        "1. ▢ {n} of {m*2}, not {z} nor `{{ x }}`.\n\n    - a) {n}\n    - b) y\n\n<!-- item\n"
+        "vary: {n: [51200], m: [7e9]}\n-->\n\n" + fold("Hint", "{n} times") + fold("Check", "**a)** {m}.")
     )
     shown = variant(item, 0)
     assert shown.prompt_text == "51,200 of 14 billion, not {z} nor {{ x }}."

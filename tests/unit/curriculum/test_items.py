@@ -71,7 +71,10 @@ def test_unclear_key_is_an_error_at_the_line_that_names_it() -> None:
 
 
 def test_reasons_keep_their_markup_and_letters_they_begin_with() -> None:
-    check = "**b)** Yes. (a) is `wrong`, as *all* know. Option c too. What (a) says elsewhere is no reason.\n\n- c) and more"
+    check = (
+        "**b)** Yes. (a) is `wrong`, as *all* know. Option c too. What (a) says elsewhere "
+        "is no reason.\n\n- c) and more"
+    )
     item = item_of(f"1. ▢ Q?\n\n    - a) x\n    - b) y\n    - c) z\n\n{fold('Check', check)}")
     reasons = {option.letter: option.feedback_html for option in item.options}
     assert reasons["a"] == "(a) is <code>wrong</code>, as <em>all</em> know."
@@ -113,7 +116,10 @@ def test_prompt_goes_on_at_column_zero_until_the_first_fold() -> None:
 
 def test_items_in_know_this_need_a_comment() -> None:
     comment = "<!-- item\nid: p\nkind: predict\n-->\n\n"
-    text = f"## Know this\n\n1. step\n2. step\n\nProse.\n\n1. ▢ Guess?\n\n    - a) x\n    - b) y\n\n{comment}{CHECK}1. no item\n"
+    text = (
+        f"## Know this\n\n1. step\n2. step\n\nProse.\n\n1. ▢ Guess?\n\n    - a) x\n    - b) "
+        f"y\n\n{comment}{CHECK}1. no item\n"
+    )
     lesson = lesson_of(text)
     (item,) = lesson.items
     assert (item.section, item.number, item.kind, item.correct) == ("Know this", 1, ItemKind.PREDICT, ("b",))
@@ -198,9 +204,10 @@ def test_id_used_twice_is_open_the_second_time() -> None:
 
 def test_comment_that_is_never_closed_swallows_nothing() -> None:
     lesson = lesson_of(
-        f"## Practice\n\n1. ▢ Q?\n\n<!-- item\nid: x\nanswer: 1\n\n{fold('Check', 'c')}2. ▢ R?\n\n{fold('Check', 'd')}"
+        f"## Practice\n\n1. ▢ Q?\n\n<!-- item\nid: x\nanswer: 1\n\n{fold('Check', 'c')}2. ▢ R?\n"
+        f"\n{fold('Check', 'd')}"
     )
-    assert [(i.id, len(i.checks)) for i in lesson.items][0] == ("x", 1)
+    assert (lesson.items[0].id, len(lesson.items[0].checks)) == ("x", 1)
     assert len(lesson.items) == 2
     assert (5, "EX003") in codes(lesson)
 

@@ -73,7 +73,8 @@ def test_objectives_and_other_fields() -> None:
 def test_header_lines_in_one_paragraph_or_one_line() -> None:
     for gap in ("\n", "      "):
         lesson = lesson_of(
-            f"# Lesson 2. A\n\n**Mission link:** do *it*{gap}**Primary source:** [P](https://p.example){gap}**Prerequisites:** [L](0001-a.md), algebra\n"
+            f"# Lesson 2. A\n\n**Mission link:** do *it*{gap}**Primary source:** "
+            f"[P](https://p.example){gap}**Prerequisites:** [L](0001-a.md), algebra\n"
         )
         assert lesson.mission_html == "do <em>it</em>"
         assert lesson.primary_sources == ("https://p.example",)
@@ -233,7 +234,8 @@ def test_without_an_engine_the_text_stands() -> None:
 
 def test_widgets() -> None:
     lesson = lesson_of(
-        "## Know this\n\n<!-- widget calculator\npreset: {model: m}\nshow: memory\ncontrols: [a, b]\ncaption: Look\n-->\n\n<!-- widget balance -->\n\n<!-- widget calculater -->\n"
+        "## Know this\n\n<!-- widget calculator\npreset: {model: m}\nshow: memory\ncontrols: "
+        "[a, b]\ncaption: Look\n-->\n\n<!-- widget balance -->\n\n<!-- widget calculater -->\n"
     )
     first, second = lesson.widgets
     assert (first.kind, first.preset, first.show, first.controls, first.caption) == (
