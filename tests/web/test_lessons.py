@@ -117,6 +117,28 @@ def test_home_and_course_need_few_queries(small_app: FastAPI, learner: TestClien
         assert 1 <= len(seen) <= 5, (url, seen)
 
 
+LESSONS = (
+    "/courses/training/lessons/0010-degrees-in-order",
+    "/courses/training/lessons/0013-all-three",
+    "/courses/serving/lessons/0006-two-nodes-and-a-decision",
+)
+
+
+@pytest.mark.parametrize("url", LESSONS)
+def test_a_lesson_weighs_less_than_100_kb_on_the_wire(client: TestClient, url: str) -> None:
+    """With everything: style, script, diagrams, pictures."""
+    page = client.get(url)
+    parts = set(re.findall(r'(?:src|href)="(/static/[^"]+|/courses/[^"]+\.(?:svg|png|jpg|webp))"', page.text))
+    assert any("htmx" in part for part in parts)
+    weight = page.num_bytes_downloaded
+    for part in parts:
+        answer = client.get(part)
+        assert answer.status_code == 200, part
+        weight += answer.num_bytes_downloaded
+    assert weight < 100_000, f"{weight:,} bytes in {len(parts) + 1} answers"
+    assert page.num_bytes_downloaded < len(page.content) / 3, "the page is compressed"
+
+
 def test_neighbours_that_are_not_written_are_named_but_no_links(learner: TestClient, lesson_url: str) -> None:
     page = learner.get(lesson_url).text
     assert "1. Not Written Yet" in page
