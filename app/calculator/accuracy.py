@@ -1,7 +1,7 @@
 """How far off a prediction is likely to be, and what it assumes: said beside every number.
 
-Bands from the validation against published runs (docs/accuracy.md): new layouts on devices and links that were
-calibrated, with a whole source left out; and where a constant is borrowed or assumed, twice that, in one direction.
+Bands from the validation against published runs (docs/accuracy.md): a new layout on devices and links that
+were calibrated; and where a constant is borrowed or assumed, more than twice that, all in one direction.
 """
 
 from app.calculator.cluster import Cluster

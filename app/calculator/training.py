@@ -19,4 +19,4 @@ class Training:
     kernels: str = "fused"  # eager | fused | compiled | transformer-engine
     vocab_pad_multiple: int = 128
     total_tokens: float = 0  # 0: not stated
-    recomputed_fraction: float = 0.0  # with selective recompute: share of a forward pass run again; 0: attention core
+    recomputed_fraction: float = 0.0  # selective recompute: share of a forward pass run again; 0: the core
