@@ -247,8 +247,10 @@ def _after(places: list[int], index: int) -> int | None:
 
 
 def _mask(text: str) -> str:
-    """The text with code spans blanked, so that tags inside them are not seen."""
-    return _CODE_SPAN.sub(lambda match: "`" * len(match.group(0)), text) if "`" in text else text
+    """The text with code spans and escaped brackets blanked, so that tags inside them are not seen."""
+    if "`" in text:
+        text = _CODE_SPAN.sub(lambda match: "`" * len(match.group(0)), text)
+    return text.replace("\\<", "  ")
 
 
 def _dedent(text: str, indent: int) -> str:
