@@ -67,7 +67,7 @@ def rep_view(lesson: Lesson, rep: Rep, visit: Visit) -> RepView:
     return RepView(
         anchor=f"rep-{rep.id}",
         url=f"{lesson_url(lesson)}/reps/{quote(rep.id)}",
-        html=rep.html,
+        html=rep.html.replace("Tomorrow:", "<b>Tomorrow:</b>", 1) if rep.tomorrow else rep.html,
         done=visit.is_done("rep", rep.id),
     )
 
