@@ -44,6 +44,7 @@ class Job:
         self._start = time.monotonic()
         self._end: float | None = None
         self._stop = threading.Event()
+        self._over = threading.Event()
 
     @property
     def elapsed_s(self) -> float:
@@ -80,6 +81,11 @@ class Job:
     def _ends(self, state: State) -> None:
         self._end = time.monotonic()
         self.state = state
+        self._over.set()
+
+    def wait(self, timeout_s: float) -> None:
+        """Until it has ended, at most so long."""
+        self._over.wait(timeout_s)
 
     def to_json(self) -> dict[str, Any]:
         """As the API tells it."""

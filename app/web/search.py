@@ -61,6 +61,7 @@ def stop_search(request: Request, form: FormDep) -> Response:
     job = desk_of(request).find(form.one("job"))
     if job is not None:
         job.stop()
+        job.wait(3.0)
     query = form.one("query")[:8_000].replace("\n", "")
     kept = f"{query}&" if query else ""
     name = f"job={job.id}" if job is not None else ""

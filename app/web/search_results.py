@@ -128,17 +128,18 @@ def _compared(first: Row, inputs: Inputs) -> str:
         return "Your own layout breaks a rule, so it is not among them."
     layout = {field.key: input_value(inputs, field.path) for field in LAYOUT_FIELDS}
     mine = {key: list(value) if isinstance(value, tuple) else value for key, value in layout.items()}
-    changed = ", ".join(differences(mine, first["layout"]))
+    changed = differences(mine, first["layout"])
+    batch, best_batch = inputs.training.global_batch_size, first["training"]["global_batch_size"]
+    if batch != best_batch:
+        changed.append(f"global batch {batch} → {best_batch}")
     if not changed:
         return "It is your own layout."
     slower = first["summary"]["tokens_per_s"] / own["throughput"]["tokens_per_s"] - 1
-    fits = own["memory"]["fits"] != "no"
     step = numbers.seconds(own["time"]["step_s"])
-    memory = "" if fits else " and does not fit"
-    if slower <= 0:
-        return f"Your own layout takes {step}{memory}. From it to this one: {changed}."
-    share = numbers.percent(slower)
-    return f"Your own layout takes {step}{memory}, {share} slower. From it to the best: {changed}."
+    pace = f"{step} a step" + (f", {numbers.percent(slower)} slower" if slower > 0 else "")
+    fits = own["memory"]["fits"] != "no"
+    said = f"takes {pace}" if fits else f"does not fit; it would take {pace}"
+    return f"Your own layout {said}. From it to the best: {', '.join(changed)}."
 
 
 def readouts(answer: Row) -> tuple[Readout, ...]:

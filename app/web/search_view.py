@@ -69,7 +69,8 @@ def view_of(question: SearchQuestion, found: Answer | SearchInputs | None, catal
     answer = found.answer if isinstance(found, Job) else found
     if answer is None:
         assert isinstance(found, Job)
-        return SearchView(**shared, verdict=_progress(found), why=_how_far(found), job=found)
+        again = with_own(_plain_url(shared), _lasting(question), job=found.id)
+        return SearchView(**shared, verdict=_progress(found), why=_how_far(found), job=found, job_url=again)
     stopped = isinstance(found, Job) and found.state == "stopped"
     return _answered(shared, answer, inputs, question, stopped=stopped)
 
@@ -120,6 +121,11 @@ def _lasting(question: SearchQuestion) -> dict[str, str]:
     return {name: value for name, value in question.own.items() if name != "job"}
 
 
+def _plain_url(shared: Mapping[str, Any]) -> str:
+    """This page's address for the calculator's state alone."""
+    return str(shared["calculator_url"]).replace("/calculator", PATH, 1)
+
+
 def _fieldset(legend: str, controls: tuple[Control, ...]) -> Fieldset:
     return Fieldset(legend=legend, controls=controls, more_title="", more=(), open=False)
 
@@ -157,7 +163,7 @@ def _answered(
     batches = {row["training"]["global_batch_size"] for row in (*best, *answer["pareto"])}
     lead, why = headline(answer, inputs, stopped=stopped)
     own = _lasting(question)
-    plain = str(shared["calculator_url"]).replace("/calculator", PATH, 1)
+    plain = _plain_url(shared)
     more = tuple((rows, with_own(plain, own, top=str(rows))) for rows in ROWS if rows != len(best))
     return SearchView(
         **shared,

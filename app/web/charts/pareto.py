@@ -12,8 +12,8 @@ from app.web.charts import svg
 from app.web.charts.figure import Cell, Figure, KeyEntry, Table, ticks
 from app.web.charts.svg import Percent
 
-TOP, BASE, LEFT, RIGHT = 14.0, 214.0, 9.0, 97.0  # px down, per cent across
-HEIGHT = 258
+TOP, BASE, LEFT, RIGHT = 36.0, 226.0, 10.0, 97.0  # px down, per cent across
+HEIGHT = 270
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
