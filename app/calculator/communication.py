@@ -223,7 +223,9 @@ def tied_embedding_sync(work: Work) -> Traffic:
 
     Source: Narayanan et al. 2021, Megatron-LM embedding group.
     """
-    pair = group(work, np.where(work.pipeline > 1, 2.0, 1.0), work.gpus_per_node)
+    inside = work.pipeline * work.pipeline_stride <= work.gpus_per_node
+    apart = np.where(inside, 1.0, work.gpus_per_node)
+    pair = group(work, np.where(work.pipeline > 1, 2.0, 1.0), apart)
     payload = 2 * work.vocab_size * work.hidden_size / work.tensor
     return collectives(pair, ALL_REDUCE, payload, work.tied_embeddings)
 

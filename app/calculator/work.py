@@ -112,7 +112,7 @@ class Work:
     layers_last: Number
     tensor_stride: Number
     context_stride: Number
-    data_stride: Number
+    data_stride: Number  # of the c·d ranks that share gradients: a node's devices over how many sit in it
     pipeline_stride: Number
     rates: Rates
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from app.calculator.cluster import Cluster
-from app.calculator.collectives import Number
+from app.calculator.collectives import Number, members_per_node
 from app.calculator.constants import Constants, rates
 from app.calculator.layer_kinds import layer_kinds
 from app.calculator.layout import Layouts
@@ -49,7 +49,7 @@ def work_of(
         **_software(model, training),
         **_cluster(cluster, training),
         **_layout(layouts, float(training.global_batch_size), num_layers),
-        **_places(layouts),
+        **_places(layouts, float(cluster.gpus_per_node)),
     )
 
 
@@ -147,7 +147,7 @@ def _stage_layers(layouts: Layouts, num_layers: float) -> dict[str, Number]:
     return {name: 0 * even + float(number) for name, number in numbers.items()}
 
 
-def _places(layouts: Layouts) -> dict[str, Any]:
+def _places(layouts: Layouts, gpus_per_node: float) -> dict[str, Any]:
     sizes: dict[str, Number] = {
         "tensor": layouts.tensor_parallel,
         "context": layouts.context_parallel,
@@ -155,9 +155,13 @@ def _places(layouts: Layouts) -> dict[str, Any]:
         "pipeline": layouts.pipeline_parallel,
     }
     stride = strides(layouts.rank_order, sizes)
+
+    def _in_node(axis: str) -> Number:
+        return members_per_node(sizes[axis], stride[axis], gpus_per_node)
+
     return {
         "tensor_stride": stride["tensor"],
         "context_stride": stride["context"],
-        "data_stride": np.minimum(stride["data"], stride["context"]),
+        "data_stride": gpus_per_node / (_in_node("context") * _in_node("data")),
         "pipeline_stride": stride["pipeline"],
     }

@@ -157,3 +157,30 @@ def test_an_all_to_all_crosses_each_ranks_own_adapter() -> None:
     assert (
         one(inside.bandwidth_bytes_per_s) == resolved.intra_bytes_per_s * resolved.rates.intra_node_fraction
     )
+
+
+@pytest.mark.parametrize(
+    ("order", "layout", "members"),
+    [
+        (("tensor", "context", "data", "pipeline"), {"tensor_parallel": 2, "data_parallel": 16}, 4),
+        (("context", "tensor", "data", "pipeline"), {"tensor_parallel": 8, "data_parallel": 8}, 1),
+        (("context", "tensor", "data", "pipeline"), {"tensor_parallel": 2, "context_parallel": 2}, 2),
+        (("data", "context", "tensor", "pipeline"), {"tensor_parallel": 8, "data_parallel": 8}, 8),
+        (("pipeline", "tensor", "context", "data"), {"pipeline_parallel": 8, "data_parallel": 8}, 1),
+        (("tensor", "context", "data", "pipeline"), {"context_parallel": 4, "data_parallel": 16}, 8),
+    ],
+)
+def test_gradients_reduce_over_ranks_wherever_the_order_puts_them(
+    order: tuple[str, ...], layout: dict[str, int], members: int
+) -> None:
+    resolved = work(rank_order=order, **layout)
+    assert one(comm.sharings(resolved, P, 0.0)[0].whole.members) == members
+
+
+def test_a_tied_embedding_crosses_nodes_only_when_the_pipeline_does() -> None:
+    inside, across = work(pipeline_parallel=8), work(pipeline_parallel=8, tensor_parallel=8)
+    assert one(comm.tied_embedding_sync(work()).sent_bytes) == 0
+    near, far = comm.tied_embedding_sync(inside), comm.tied_embedding_sync(across)
+    assert one(near.sent_bytes) == 2 * 51200 * 1024
+    per_byte = [one(t.time_s) / one(t.sent_bytes) for t in (near, far)]
+    assert per_byte[1] > 4 * per_byte[0]
