@@ -9,12 +9,13 @@ from typing import Annotated
 import typer
 import uvicorn
 
-from app import cli_authoring, cli_verbs
+from app import cli_authoring, cli_search, cli_verbs
 from app.settings import Settings
 from app.storage import migrate
 
 cli = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 cli_verbs.register(cli)
+cli_search.register(cli)
 cli_authoring.register(cli)
 
 

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 
 from fastapi.testclient import TestClient
 
+from app import search_bench
 from app.main import create_app
-from app.services import balance, estimation, scheduling
+from app.services import balance, estimation, scheduling, searching
 from app.settings import ROOT, Settings
 from app.storage import migrate
 
@@ -96,6 +97,20 @@ def calculator_rows() -> list[Row]:
     ]
 
 
+def search_rows() -> list[Row]:
+    """Searches without a server, by the processor's clock: they run beside whatever else there is."""
+    found = search_bench.measure(1_000_000)
+    thousand = {"model": "gpt3-175b", "gpu": "a100-80gb", "num_nodes": 128, "global_batch_size": 1536}
+    reached = f"{found['layouts_per_s']:,.0f} legal layouts a second, every number of the answer"
+    beside = f"a plain loop: {found['naive_layouts_per_s']:,.0f} a second"
+    return [
+        Row("search, 1,024 devices", 300, 1e3 * seconds(lambda: searching.search(thousand), 3)),
+        Row("search, 1T model on 3,072 devices (processor)", 1000, 1e3 * found["trillion"]["cpu_s"]),
+        Row("a layout, every number, in µs", 2, 1e6 / found["layouts_per_s"], f"{reached}; {beside}"),
+        Row("search, peak memory in MB", 300, found["peak_memory_bytes"] / 1e6),
+    ]
+
+
 def page_rows() -> list[Row]:
     """Pages and fragments, through the whole application."""
     with tempfile.TemporaryDirectory() as folder:
@@ -143,7 +158,7 @@ def table(rows: list[Row], unit_ms: float) -> str:
 def main() -> None:
     """Print the table; with --write also keep it in docs/performance.md; with --json as JSON."""
     unit_ms = 1e3 * seconds(baseline)
-    rows = [*calculator_rows(), *page_rows()]
+    rows = [*calculator_rows(), *search_rows(), *page_rows()]
     if "--json" in sys.argv:
         print(json.dumps({"baseline_ms": unit_ms, "rows": [row._asdict() for row in rows]}))
         return
