@@ -64,7 +64,7 @@ def badge(item: Item, state: ItemState) -> Badge | None:
     if state.answer is None:
         if state.shown:
             return Badge(look="near", words="check seen")
-        return Badge(look="right", words="right before") if state.ever_right else None
+        return Badge(look="right", words="right once") if state.ever_right else None
     badges = _PREDICT_BADGES if item.kind is ItemKind.PREDICT else _BADGES
     found = badges.get(state.answer.verdict)
     return Badge(look=found[0], words=found[1]) if found else None
