@@ -9,7 +9,7 @@ from app.calculator.break_even import Asked, Found, others, resized
 from app.calculator.layout import Layout
 from app.calculator.units import format_seconds
 
-FASTEST_BYTES_PER_S = 1e14  # the largest bandwidth that may be asked about
+SLOWEST_BYTES_PER_S, FASTEST_BYTES_PER_S = 1e6, 1e14  # the bandwidths that may be asked about
 HALVINGS = 18
 
 
@@ -65,7 +65,9 @@ def tensor_across_nodes(asked: Asked) -> Found:
     told += f" {node} {format_seconds(inside)}."
     shown: dict[str, Any] = {"question": question, "unit": "bytes/s", "now": now, "numbers": numbers}
     if across <= inside:
-        return Found(**shown, value=now, says=f"{told} It costs no more already.")
+        least = pair.break_even(SLOWEST_BYTES_PER_S, cluster.inter_node.latency_s) or now
+        too = f"{told} It costs no more already; below {_rate(least)} it would."
+        return Found(**shown, value=least, says=too)
     starts = (cluster.inter_node.latency_s, min(cluster.inter_node.latency_s, cluster.intra_node.latency_s))
     for latency_s in starts:
         value = pair.break_even(now, latency_s)
@@ -107,8 +109,8 @@ class _Pair:
         )
         return inside, across
 
-    def break_even(self, now: float, latency_s: float) -> float | None:
-        """The bandwidth from which the wide one costs no more; None where none is enough."""
+    def break_even(self, least: float, latency_s: float) -> float | None:
+        """The bandwidth from `least` up with which the wide one costs no more; None where none is enough."""
 
         def dearer(bytes_per_s: float) -> float:
             inside, across = self.seconds(bytes_per_s, latency_s)
@@ -116,7 +118,7 @@ class _Pair:
 
         if dearer(FASTEST_BYTES_PER_S) > 0:
             return None
-        return now if dearer(now) <= 0 else bisect(dearer, now, FASTEST_BYTES_PER_S)
+        return least if dearer(least) <= 0 else bisect(dearer, least, FASTEST_BYTES_PER_S)
 
 
 def _of_width(asked: Asked, width: int) -> Layout | None:
