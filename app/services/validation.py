@@ -24,7 +24,7 @@ APART = ("Narayanan et al. 2021 Table 2 (ZeRO-3 without MP)",)
 # Regression guard: what was reached, with a little air. `validate` fails beyond it.
 GUARD_IN_SAMPLE = 0.037
 GUARD_FOLDS = 0.051
-GUARD_SOURCE_LEFT_OUT = 0.058
+GUARD_SOURCE_LEFT_OUT = 0.063
 ROW_LIMIT = 0.30  # beyond this a row needs a written reason
 # The start of a row's id → why no honest model hits it.
 EXPLAINED: Mapping[str, str] = {
