@@ -83,7 +83,8 @@ def search_text(answer: Mapping[str, Any]) -> str:
         summary = row["summary"]
         lines.append(
             f"{place:3}. {units.format_seconds(summary['step_s'])} a step, "
-            f"{summary['tokens_per_s']:,.0f} tokens/s, {units.format_gib(summary['headroom_bytes'])} to spare: {layout_text(row)}"
+            f"{summary['tokens_per_s']:,.0f} tokens/s, "
+            f"{units.format_gib(summary['headroom_bytes'])} to spare: {layout_text(row)}"
         )
         lines.append(f"     {row['why']}")
     return "\n".join(lines)
