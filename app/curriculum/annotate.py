@@ -11,7 +11,7 @@ from markdown_it.token import Token
 
 from app.curriculum.blocks import Diagram, Link
 from app.curriculum.checked_numbers import take_checked_numbers
-from app.curriculum.figures import describe_diagram, diagram_figure, draw_diagram, set_formula
+from app.curriculum.figures import describe_diagram, diagram_figure, diagram_size, draw_diagram, set_formula
 from app.curriculum.links import Target, resolve_image, resolve_link
 from app.curriculum.page import Page
 from app.curriculum.raw_html import WITH_CONTENT, Depth, filter_html
@@ -120,9 +120,8 @@ def _fence(token: Token, page: Page, line: int) -> None:
     page.diagrams.append(Diagram(hash=name, source=token.content, svg=svg, line=line))
     if not svg:
         page.report.add("MM001", line, "the diagram cannot be drawn; its source is shown instead")
-    token.meta["figure"] = diagram_figure(
-        token.content, f"/courses/{page.place.course}/diagrams/{name}.svg" if svg else ""
-    )
+    address = f"/courses/{page.place.course}/diagrams/{name}.svg" if svg else ""
+    token.meta["figure"] = diagram_figure(token.content, address, diagram_size(svg))
     token.meta["alt"] = describe_diagram(token.content)
 
 

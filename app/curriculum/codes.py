@@ -83,7 +83,7 @@ _TABLE = (
          "Indent the options by 4 spaces."),
     Code("MC005", WARNING, "shuffle is on, but a text names an option by its letter.", 'shuffle: true and "(c) describes …"',
          "Remove shuffle, or write the reasons as bullets - c) … in the Check."),
-    Code("MC006", WARNING, "A wrong option has no reason of its own.", "no - a) … bullet in the Check",
+    Code("MC006", INFO, "A wrong option has no reason of its own.", "no - a) … bullet in the Check",
          "Add a bullet - a) … with the reason to the Check."),
     Code("NU001", ERROR, "The key is not a number, a range, an engine name or arithmetic.", "answer: lots",
          "Write a number, [low, high], {calc: name, with: {…}} or arithmetic over the varied names."),

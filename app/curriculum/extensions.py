@@ -46,7 +46,7 @@ def read_fields(text: str, line: int, allowed: tuple[str, ...], page: Page) -> F
     for number, row in enumerate(text.split("\n")):
         if row.lstrip().startswith("#"):
             page.report.add("HT003", line + number, f"the note is not shown to readers: {row.strip()}")
-    loaded = read_yaml(text)
+    loaded = read_yaml(text, fast=True)
     if isinstance(loaded, YamlError):
         page.report.add(
             "EX003",

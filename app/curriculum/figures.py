@@ -1,5 +1,6 @@
 """Diagrams and formulas: mermaid to SVG, LaTeX to MathML. Both are drawn once and remembered."""
 
+import math
 import re
 from functools import lru_cache
 from html import escape
@@ -17,6 +18,9 @@ _LABEL = re.compile(
 _HREF = re.compile(r"""\s(?:xlink:)?href\s*=\s*("[^"#][^"]*"|'[^'#][^']*')""")
 _HANDLER = re.compile(r"""\son\w+\s*=\s*("[^"]*"|'[^']*')""", re.IGNORECASE)
 _SCRIPT = re.compile(r"<script\b.*?(?:</script\s*>|/>)", re.IGNORECASE | re.DOTALL)
+_ROOT = re.compile(r"<svg\b[^>]*>")
+_ROOT_SIZE = re.compile(r"""\s(?:width|height|style)\s*=\s*"[^"]*\"""")
+_VIEW_BOX = re.compile(r'viewBox="[-\d.]+[ ,]+[-\d.]+[ ,]+([\d.]+)[ ,]+([\d.]+)"')
 _STYLE = re.compile(r' style="([^"]*)"')
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -35,7 +39,24 @@ def draw_diagram(source: str) -> bytes:
             raise
         return b""
     svg = _SCRIPT.sub("", _HANDLER.sub("", _HREF.sub("", svg)))
-    return str(svg).encode()
+    return _at_natural_size(str(svg)).encode()
+
+
+def _at_natural_size(svg: str) -> str:
+    """The drawing with its own width and height, so that it is not blown up to the width of the page."""
+    root = _ROOT.match(svg)
+    box = _VIEW_BOX.search(root.group(0)) if root else None
+    if root is None or box is None:
+        return svg
+    tag = _ROOT_SIZE.sub("", root.group(0))
+    width, height = math.ceil(float(box.group(1))), math.ceil(float(box.group(2)))
+    return f'{tag[:-1]} width="{width}" height="{height}">{svg[root.end() :]}'
+
+
+def diagram_size(svg: bytes) -> tuple[int, int]:
+    """Width and height of a drawing in pixels; (0, 0) when it does not say."""
+    found = re.search(rb' width="(\d+)" height="(\d+)">', svg[:4000])
+    return (int(found.group(1)), int(found.group(2))) if found else (0, 0)
 
 
 def describe_diagram(source: str) -> str:
@@ -86,11 +107,13 @@ def _style_class(match: re.Match[str]) -> str:
     return f' class="{" ".join(names)}"' if names else ""
 
 
-def diagram_figure(source: str, address: str) -> str:
+def diagram_figure(source: str, address: str, size: tuple[int, int] = (0, 0)) -> str:
     """The figure of a diagram; without an address (it cannot be drawn) its source stands alone."""
     text = f'<pre tabindex="0"><code>{escape(source)}</code></pre>'
     if not address:
         return f'<figure class="mermaid">{text}</figure>\n'
-    image = f'<img src="{escape(address)}" alt="{escape(describe_diagram(source))}" loading="lazy">'
+    room = f' width="{size[0]}" height="{size[1]}"' if all(size) else ""
+    alt = escape(describe_diagram(source))
+    image = f'<img src="{escape(address)}" alt="{alt}"{room} loading="lazy">'
     words = f"<details><summary>The diagram as text</summary>{text}</details>"
     return f'<figure class="mermaid">{image}{words}</figure>\n'

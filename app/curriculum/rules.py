@@ -85,9 +85,7 @@ def _choice(lesson: Lesson, item: Item) -> Iterator[Problem]:
                 yield problem("MC001", lesson, item.line, message)
         silent = [option.letter for option in wrong if not option.feedback_html]
         if silent and item.graded:
-            yield problem(
-                "MC006", lesson, item.line, f"no reason is given for {', '.join(silent)}", Severity.INFO
-            )
+            yield problem("MC006", lesson, item.line, f"no reason is given for {', '.join(silent)}")
     if item.shuffle:
         texts = [item.prompt_text, *(o.text for o in item.options), *(o.feedback_text for o in item.options)]
         named = next((m.group(1) or m.group(2) for text in texts if (m := _SEVERAL_LETTERS.search(text))), "")

@@ -1,5 +1,7 @@
 """Front matter, header lines, sections, links, images, formulas, checked numbers."""
 
+import re
+
 import pytest
 
 from app.curriculum.html_page import lesson_html
@@ -257,6 +259,10 @@ def test_diagrams_are_drawn_once_and_described() -> None:
     assert diagram.svg.startswith(b"<svg")
     html = lesson.blocks[-1].html
     assert f'src="/courses/course/diagrams/{diagram.hash}.svg"' in html
+    size = re.search(r'<img [^>]*width="(\d+)" height="(\d+)"', html)
+    assert size is not None
+    assert f'width="{size.group(1)}" height="{size.group(2)}"'.encode() in diagram.svg
+    assert b'width="100%"' not in diagram.svg.split(b">")[0]
     assert "fits here?" in html.split('alt="')[1].split('"')[0]
     assert "flowchart TD" in html
 

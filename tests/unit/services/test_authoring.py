@@ -24,6 +24,22 @@ def test_parse_file_gives_the_shape_of_the_cases() -> None:
     assert json.loads(json.dumps(got)) == got
 
 
+NAMES = sorted(path.name.removesuffix(".expected.json") for path in CASES.glob("*.expected.json"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_case_through_the_command(name: str, tmp_path: Path) -> None:
+    expected = json.loads((CASES / f"{name}.expected.json").read_text(encoding="utf-8"))
+    file = tmp_path / expected["file"]
+    file.write_text((CASES / f"{name}.md").read_text(encoding="utf-8"), encoding="utf-8")
+    (tmp_path / "images").mkdir()
+    (tmp_path / "images" / "bubble.svg").write_text("<svg/>")
+    got = parse_file(file)
+    found = sorted((d["line"], d["code"], d["severity"]) for d in got["diagnostics"])
+    assert found == sorted((d["line"], d["code"], d["severity"]) for d in expected["diagnostics"])
+    assert [item["kind"] for item in got["items"]] == [item["kind"] for item in expected["items"]]
+
+
 def test_parse_file_judges_links_by_what_lies_beside_it(tmp_path: Path) -> None:
     (tmp_path / "images").mkdir()
     (tmp_path / "images" / "a.svg").write_text("<svg/>")
