@@ -118,7 +118,7 @@ def lint(
     watch: Annotated[bool, typer.Option("--watch", help="Again on every save, until Ctrl-C.")] = False,
 ) -> None:
     """Every problem of every file at once; exit 1 when there are errors, 2 when a path does not exist."""
-    linter = authoring.Linter(RememberingEngine(CalculatorEngine()))
+    linter = authoring.Linter(RememberingEngine())
     if fix:
         mend(paths)
     result = linter.find(paths)

@@ -16,7 +16,6 @@ from app.curriculum.rules_engine import check_with_engine
 from app.services.authoring import read_lesson
 from app.services.course_problems import CourseProblems, tidy
 from app.services.previewing import Counts, counted
-from app.services.remembering_engine import RememberingEngine
 
 _PRIVATE = {"NOTES.md", "learning-records"}
 
@@ -58,7 +57,7 @@ class PreviewFiles:
 
     def __init__(self, path: Path, engine: Engine) -> None:
         path = path.resolve()
-        self.engine = engine = RememberingEngine(engine)
+        self.engine = engine
         self.root = lessons_root(path)
         self.only = path
         self.closing = asyncio.Event()

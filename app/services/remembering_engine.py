@@ -6,28 +6,29 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from app.curriculum.engine import Engine, Quantity
+from app.services.engine import CalculatorEngine
 
 MOST = 4_000  # answers kept; the ones not asked for longest go first
 
 
-class RememberingEngine:
-    """Gives the answers of another engine. They are shared: nobody may change them."""
+class Remembering:
+    """Before an engine class, it remembers that engine's answers. They are shared: nobody may change them."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
         self._answers: OrderedDict[str, Any] = OrderedDict()
 
     def answer(self, verb: str, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The whole answer of a verb."""
-        found: Mapping[str, Any] = self._once(
-            ("answer", verb, inputs), lambda: self._engine.answer(verb, inputs)
-        )
+        """The whole answer of a verb; the numbers that are asked for by name come from it, too."""
+        inner: Engine = super()  # type: ignore[assignment]
+        found: Mapping[str, Any] = self._once(("answer", verb, inputs), lambda: inner.answer(verb, inputs))
         return found
 
     def value(self, name: str, arguments: Mapping[str, Any], verb: str = "estimate") -> Quantity:
         """One number by its published name. Raises EngineError."""
+        inner: Engine = super()  # type: ignore[assignment]
         asked = ("value", verb, name, arguments)
-        found: Quantity = self._once(asked, lambda: self._engine.value(name, arguments, verb))
+        found: Quantity = self._once(asked, lambda: inner.value(name, arguments, verb))
         return found
 
     def _once(self, asked: tuple[Any, ...], work_out: Callable[[], Any]) -> Any:
@@ -39,3 +40,7 @@ class RememberingEngine:
         if len(self._answers) > MOST:
             self._answers.popitem(last=False)
         return found
+
+
+class RememberingEngine(Remembering, CalculatorEngine):
+    """The calculator's engine with a memory."""

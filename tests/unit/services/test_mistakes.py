@@ -14,11 +14,10 @@ import pytest
 
 from app.curriculum.blocks import Problem
 from app.services.authoring import Linter
-from app.services.engine import CalculatorEngine
 from app.services.remembering_engine import RememberingEngine
 from app.services.skeletons import new_course, new_lesson
 
-ENGINE = RememberingEngine(CalculatorEngine())
+ENGINE = RememberingEngine()
 Mend = Callable[[str, Problem], str]
 
 

@@ -7,11 +7,13 @@ import pytest
 
 from app.curriculum.engine import EngineError, Quantity
 from app.services import remembering_engine
-from app.services.remembering_engine import RememberingEngine
+from app.services.engine import CalculatorEngine
+from app.services.remembering_engine import Remembering, RememberingEngine
 
 
 class Counting:
     def __init__(self) -> None:
+        super().__init__()
         self.asked: list[object] = []
 
     def answer(self, verb: str, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -25,9 +27,12 @@ class Counting:
         return Quantity(value=len(arguments), unit="B")
 
 
+class Remembered(Remembering, Counting):
+    """The engine above with a memory."""
+
+
 def test_each_question_is_worked_out_once() -> None:
-    inner = Counting()
-    engine = RememberingEngine(inner)
+    engine = Remembered()
     for _ in range(3):
         assert engine.answer("estimate", {"a": 1, "b": {"c": [2]}}) == {
             "verb": "estimate",
@@ -36,22 +41,21 @@ def test_each_question_is_worked_out_once() -> None:
         }
         assert engine.answer("estimate", {"b": {"c": [2]}, "a": 1})["a"] == 1
         assert engine.value("x", {"a": 1}) == Quantity(value=1, unit="B")
-    assert len(inner.asked) == 2
+    assert len(engine.asked) == 2
 
 
 def test_what_differs_is_asked_again() -> None:
-    inner = Counting()
-    engine = RememberingEngine(inner)
+    engine = Remembered()
     for inputs in ({"a": 1}, {"a": 1.5}, {"a": "1"}, {"a": True}, {"a": None}, {}):
         assert engine.answer("estimate", inputs) == {"verb": "estimate", **inputs}
     engine.answer("schedule", {"a": 1})
-    assert len(inner.asked) == 7
+    assert len(engine.asked) == 7
     assert engine.value("x", {}, "estimate") == engine.value("x", {}, "serve")
-    assert len(inner.asked) == 9
+    assert len(engine.asked) == 9
 
 
 def test_a_refusal_stays_a_refusal() -> None:
-    engine = RememberingEngine(Counting())
+    engine = Remembered()
     for _ in range(2):
         with pytest.raises(EngineError, match="no such name"):
             engine.value("wrong", {})
@@ -59,8 +63,15 @@ def test_a_refusal_stays_a_refusal() -> None:
 
 def test_the_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remembering_engine, "MOST", 2)
-    inner = Counting()
-    engine = RememberingEngine(inner)
+    engine = Remembered()
     for number in (1, 2, 1, 3, 1, 2):
         engine.answer("estimate", {"n": number})
-    assert [dict(asked[1])["n"] for asked in inner.asked] == [1, 2, 3, 2]  # type: ignore[index]
+    assert [dict(asked[1])["n"] for asked in engine.asked] == [1, 2, 3, 2]  # type: ignore[index]
+
+
+def test_the_calculator_gives_the_same_with_a_memory() -> None:
+    plain, engine = CalculatorEngine(), RememberingEngine()
+    inputs = {"model": "llama2-7b", "num_nodes": 1, "tensor_parallel": 8}
+    for _ in range(2):
+        assert engine.answer("estimate", inputs) == plain.answer("estimate", inputs)
+        assert engine.value("memory.peak_bytes", inputs) == plain.value("memory.peak_bytes", inputs)
