@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from app.calculator.fields import BY_PATH
 from app.calculator.layout import Column
 from app.calculator.layout_rules import RULES
 from app.calculator.legality import Case, Rule
@@ -87,18 +88,25 @@ def _nearest(rule: Rule, case: Case) -> tuple[str, tuple[int | bool, ...]]:
 
 
 def _nearest_axis(rule: Rule, case: Case) -> tuple[str, tuple[int, ...]]:
-    """The first axis whose change alone lets the devices be divided."""
+    """The first axis whose change alone lets the devices be divided; with an odd number of them, how many
+    to use.
+    """
     for name in _WORLD_AXES:
         values = _nearest_values(rule, case, name)
         if values:
             return f"layout.{name}", values
-    return rule.field, ()
+    cluster, step = case.cluster, _first(rule.divisor(case))
+    below = cluster.num_gpus // step * step
+    most = cluster.num_nodes * cluster.gpus_per_node
+    values = tuple(value for value in (below, below + step) if 0 < value <= most)
+    return ("cluster.num_gpus", values) if values else (rule.field, ())
 
 
 def _nearest_values(rule: Rule, case: Case, name: str) -> tuple[int, ...]:
     """Values of a layout field next to the present one for which the rule holds."""
     now = _first(getattr(case.layouts, name))
-    tried = np.arange(1.0, max(_SEARCHED, min(2 * now, 1_000_000)) + 1.0)
+    most = min(max(_SEARCHED, 2 * now), int(BY_PATH[f"layout.{name}"].maximum or _SEARCHED))
+    tried = np.arange(1.0, most + 1.0)
     layouts = case.layouts.take(np.zeros(len(tried), dtype=np.int64)).with_columns(**{name: tried})
     kept = tried[np.broadcast_to(rule.remainder(replace(case, layouts=layouts)) == 0, tried.shape)]
     return _around(kept, now)

@@ -64,7 +64,7 @@ def _with_defaults(section: str, given: Values) -> Values:
 
 def build_model(given: Values, problems: Problems, catalog: Catalog) -> Model | None:
     """A catalog model, one with overrides, or a whole shape."""
-    given = dict(given)
+    given, before = dict(given), list(problems)
     key = given.pop("id", None)
     start: Mapping[str, Any] = {}
     if key is not None:
@@ -78,21 +78,27 @@ def build_model(given: Values, problems: Problems, catalog: Catalog) -> Model | 
     vision = {k.partition(".")[2]: given.pop(k) for k in list(given) if k.startswith("vision.")}
     shape = {**start, **given}
     required = [f for f in FIELDS if f.section == "model" and f.required and f.key not in shape]
+    unread = any(problem.field.startswith("model.") for problem in before)
     if required and not any(f.path.removeprefix("model.") in shape for f in FIELDS if f.required):
+        if unread:
+            return None
         problems.append(InputProblem(field="model", message="missing. Write a catalog id or a shape."))
         return None
-    problems.extend(InputProblem(field=f.path, message=f"missing: {f.help}.") for f in required)
+    told = {problem.field for problem in before}
+    problems.extend(
+        InputProblem(field=f.path, message=f"missing: {f.help}.") for f in required if f.path not in told
+    )
     if vision and len(vision) < 3:
         message = "a vision tower needs num_layers, hidden_size and num_attention_heads."
         problems.append(InputProblem(field="model.vision", message=message))
-    if required or problems:
+    if required or unread:
         return None
     if vision:
         shape["vision"] = vision
     if given:
         shape["name"] = given.get("name") or (f"{start['name']}, changed" if start else "custom")
     problems.extend(_contradictions(shape))
-    return None if problems else Model.of(shape)
+    return Model.of(shape) if problems == before else None
 
 
 def _contradictions(shape: Mapping[str, Any]) -> Problems:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.calculator.fields import ALIASES, BY_PATH, VERB_SECTIONS, bare_keys
-from app.services.input_values import InputProblem, did_you_mean, shown
+from app.services.input_values import InputProblem, asked_back, did_you_mean, likely_names, shown
 
 # Names that are not numbers of a field: the catalog ids.
 IDS = {"model.id": "model.id", "model.name": "model.name"}
@@ -62,7 +62,7 @@ def _section(
         elif path in BY_PATH or path in IDS or path in ALIASES:
             _put(ALIASES.get(path, path), value, written, problems)
         else:
-            _unknown(path, [known for known in BY_PATH if known.startswith(f"{prefix}.")], problems)
+            _unknown_in(prefix, str(key), problems)
 
 
 def _name(name: str, value: Any, verb: str, written: dict[str, Any], problems: list[InputProblem]) -> None:
@@ -87,6 +87,17 @@ def _put(path: str, value: Any, written: dict[str, Any], problems: list[InputPro
         )
     else:
         written[path] = value
+
+
+def _unknown_in(prefix: str, key: str, problems: list[InputProblem]) -> None:
+    """A name that a section does not have: another section's, or like one of its own without their prefix."""
+    within = [path.removeprefix(f"{prefix}.") for path in BY_PATH if path.startswith(f"{prefix}.")]
+    elsewhere = [path for path in BY_PATH if path.rpartition(".")[2] == key]
+    hint = asked_back([f"{prefix}.{name}" for name in likely_names(key, within)])
+    if elsewhere:
+        hint = f" {elsewhere[0]} is one."
+    message = f"there is no input of this name.{hint}"
+    problems.append(InputProblem(field=f"{prefix}.{key}"[:100], message=message))
 
 
 def _unknown(name: str, known: list[str], problems: list[InputProblem]) -> None:

@@ -30,10 +30,21 @@ def shown(value: object, limit: int = 40) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
+def likely_names(name: str, names: list[str]) -> list[str]:
+    """Names that were probably meant: those that go on where the written one stops, else the most alike."""
+    begun = [known for known in names if len(name) > 1 and known.startswith(name.lower())]
+    return begun[:3] or get_close_matches(name[:100].lower(), names, n=1, cutoff=0.6)
+
+
+def asked_back(names: list[str]) -> str:
+    """ " Did you mean x, y or z?", or nothing."""
+    said = " or ".join([*([", ".join(names[:-1])] if names[1:] else []), *names[-1:]])
+    return f" Did you mean {said}?" if names else ""
+
+
 def did_you_mean(name: str, names: list[str]) -> str:
     """ " Did you mean x?", or nothing."""
-    close = get_close_matches(name[:100], names, n=1, cutoff=0.6)
-    return f" Did you mean {close[0]}?" if close else ""
+    return asked_back(likely_names(name, names))
 
 
 def read_values(written: Mapping[str, object]) -> tuple[dict[str, Any], list[InputProblem]]:

@@ -2,12 +2,14 @@
 
 import json
 import math
+from collections.abc import Callable
 from typing import Annotated, Any, NoReturn
 
 from fastapi import Depends, Request
 from fastapi.responses import JSONResponse
 
 MOST_BYTES = 256 * 1024
+READ_PAST_BYTES = 64 * 1024 * 1024  # of a body that is refused: a client that still writes sees no answer
 
 
 class BodyError(Exception):
@@ -42,14 +44,15 @@ async def read_body(request: Request) -> Any:
         said = f"{kind[:60]!r} is not taken here" if kind else "No content type is given"
         raise BodyError(415, f"{said}. Send JSON with Content-Type: application/json.")
     too_large = f"The body is larger than {MOST_BYTES // 1024} KiB. Send less at once."
-    length = request.headers.get("content-length", "")
-    if length.isdecimal() and int(length[:20]) > MOST_BYTES:
-        raise BodyError(413, too_large)
-    body = bytearray()
+    body, seen = bytearray(), 0
     async for chunk in request.stream():
-        body += chunk
-        if len(body) > MOST_BYTES:
-            raise BodyError(413, too_large)
+        seen += len(chunk)
+        if seen <= MOST_BYTES:
+            body += chunk
+        elif seen > READ_PAST_BYTES:
+            break
+    if seen > MOST_BYTES:
+        raise BodyError(413, too_large)
     return parse(bytes(body))
 
 
@@ -57,9 +60,29 @@ JsonBody = Annotated[Any, Depends(read_body)]
 
 
 def parse(body: bytes) -> Any:
-    """Strict JSON: no NaN, no Infinity, no number too long to be one."""
+    """Strict JSON: no NaN, no Infinity, no number too long to be one, no name with two values."""
+    twice: list[str] = []
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        read: dict[str, Any] = {}
+        for name, value in pairs:
+            if name in read and read[name] != value and name[:60] not in twice:
+                twice.append(name[:60])
+            read[name] = value
+        return read
+
+    value = _loads(body, once)
+    if twice:
+        named = ", ".join(twice[:10])
+        raise BodyError(422, f"Given twice, with different values: {named}. Write each once.", twice[0])
+    return value
+
+
+def _loads(body: bytes, pairs: Callable[[list[tuple[str, Any]]], dict[str, Any]]) -> Any:
     try:
-        return json.loads(body.decode("utf-8"), parse_constant=_refuse, parse_float=_finite)
+        return json.loads(
+            body.decode("utf-8"), parse_constant=_refuse, parse_float=_finite, object_pairs_hook=pairs
+        )
     except UnicodeDecodeError:
         raise BodyError(400, "The body is not UTF-8 text.") from None
     except json.JSONDecodeError as error:

@@ -120,9 +120,22 @@ def test_a_body_sent_in_pieces_is_bounded_too(client: TestClient) -> None:
     assert client.post("/api/v1/estimate", content=pieces, headers=JSON).status_code == 413
 
 
-def test_a_twice_written_key_is_no_accident_that_hurts(client: TestClient) -> None:
-    answer = ask(client, '{"model": "gpt3-175b", "model": "llama2-7b", "cluster": {"num_nodes": 1}}')
-    assert answer.status_code == 200
+@pytest.mark.parametrize(
+    ("body", "name"),
+    [
+        ('{"model": "gpt3-175b", "model": "llama2-7b", "cluster": {"num_nodes": 1}}', "model"),
+        ('{"model": "gpt3-175b", "layout": {"tensor_parallel": 4, "tensor_parallel": 8}}', "tensor_parallel"),
+    ],
+)
+def test_a_key_with_two_values_is_no_guess(client: TestClient, body: str, name: str) -> None:
+    answer = ask(client, body)
+    assert answer.status_code == 422
+    assert answer.json()["detail"][0]["field"] == name
+    assert "twice" in answer.json()["detail"][0]["message"]
+
+
+def test_a_key_written_twice_alike_hurts_nobody(client: TestClient) -> None:
+    assert ask(client, '{"model": "gpt-1.7b", "model": "gpt-1.7b"}').status_code == 200
 
 
 def test_it_reads_no_cookie_and_needs_no_origin(client: TestClient) -> None:

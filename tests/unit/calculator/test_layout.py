@@ -199,6 +199,8 @@ def test_a_block_is_judged_row_by_row():
     [
         ({"tensor_parallel": 7}, "layout.tensor_parallel", (4, 8)),
         ({"tensor_parallel": 8, "pipeline_parallel": 12}, "layout.pipeline_parallel", (8, 16)),
+        ({"num_gpus": 1023, "tensor_parallel": 8, "pipeline_parallel": 16}, "cluster.num_gpus", (896, 1024)),
+        ({"num_gpus": 3, "tensor_parallel": 2, "pipeline_parallel": 4}, "cluster.num_gpus", (8,)),
     ],
 )
 def test_the_axis_that_can_give_is_named(inputs, field, nearest):

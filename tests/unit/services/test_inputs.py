@@ -10,7 +10,7 @@ from app.calculator.fields import BY_PATH, FIELDS
 from app.calculator.layout import Recompute, Schedule
 from app.catalog import load_catalog
 from app.services.input_write import to_json, to_query, values_of
-from app.services.inputs import InputProblems, Inputs, parse_inputs
+from app.services.inputs import InputProblem, InputProblems, Inputs, parse_inputs
 
 CATALOG = load_catalog()
 NESTED = {
@@ -36,6 +36,12 @@ def read(raw, verb="estimate") -> Inputs:
     found = parse_inputs(raw, CATALOG, verb)
     assert isinstance(found, Inputs), found
     return found
+
+
+def problems(raw) -> tuple[InputProblem, ...]:
+    found = parse_inputs(raw, CATALOG)
+    assert isinstance(found, InputProblems)
+    return found.problems
 
 
 def refused(raw, verb="estimate") -> dict[str, str]:
@@ -348,3 +354,44 @@ def test_experts_without_a_width_are_as_wide_as_the_mlp():
 
 def test_a_name_of_unusual_size():
     assert "model.id" in refused({"model": "x" * 201})
+
+
+@pytest.mark.parametrize(
+    ("raw", "field", "said"),
+    [
+        ({"model": "gpt3-175b", "gpu": "h100"}, "cluster.gpu", "h100-80gb or h100-96gb?"),
+        ({"model": "gpt3-175b", "gpu": "A100"}, "cluster.gpu", "a100-40gb or a100-80gb?"),
+        ({"model": "llama3"}, "model", "llama3-8b, llama3-70b or llama3-405b?"),
+        ({"model": "GPT3-175B"}, "model", "gpt3-175b?"),
+        ({"model": "gpt3-175b", "layout": {"num_nodes": 4}}, "layout.num_nodes", "cluster.num_nodes is one."),
+        (
+            {"model": "gpt3-175b", "layout": {"tensor": 4}},
+            "layout.tensor",
+            "Did you mean layout.tensor_parallel?",
+        ),
+    ],
+)
+def test_what_was_probably_meant(raw, field, said):
+    (problem,) = problems(raw)
+    assert problem.field == field
+    assert said in problem.message
+
+
+def test_a_name_like_no_other_gets_no_guess():
+    (problem,) = problems({"model": "gpt3-175b", "layout": {"foo": 1}})
+    assert "mean" not in problem.message
+
+
+def test_a_model_that_is_no_name_is_one_problem():
+    assert [p.field for p in problems({"model": 7})] == ["model.id"]
+
+
+def test_a_contradiction_is_told_beside_other_problems():
+    shape = {"num_layers": 2, "hidden_size": 7, "num_attention_heads": 3, "vocab_size": 9}
+    found = {p.field for p in problems({"model": shape, "zero_stage": 9, "gpu": "h900"})}
+    assert found == {"model.num_attention_heads", "layout.zero_stage", "cluster.gpu"}
+
+
+def test_a_missing_part_that_could_not_be_read_is_told_once():
+    shape = {"num_layers": "x", "hidden_size": 8, "num_attention_heads": 2, "vocab_size": 9}
+    assert [p.field for p in problems({"model": shape})] == ["model.num_layers"]
