@@ -6,9 +6,10 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from app.curriculum.blocks import Item
+from app.curriculum.blocks import Item, ItemKind
 from app.curriculum.engine import Engine
-from app.curriculum.grading import Met, Verdict, grade
+from app.curriculum.grading import Met, Verdict, grade, puzzle_inputs
+from app.services.best_step import standing
 
 # The page puts the verdict first in its own words.
 _LEADS = ("Not yet: ", "Not yet. ", "Not yet, ", "Not met: ", "Right, ", "Right.", "Not yet.")
@@ -47,7 +48,9 @@ def feedback_on(item: Item, answer: Mapping[str, Any], seed: int, engine: Engine
     verdict = grade(item, given, seed, engine)
     return Feedback(
         verdict=verdict.word,
-        html=_html(verdict.message, verdict.feedback_html) + _parts(verdict.parts),
+        html=_html(verdict.message, verdict.feedback_html)
+        + _parts(verdict.parts)
+        + _standing(item, given, verdict, engine),
         text=verdict.message.removeprefix("Not understood: "),
         options=verdict.options,
         misconception=verdict.misconception,
@@ -61,6 +64,16 @@ def _parts(parts: Mapping[str, Verdict]) -> str:
         f"<li>{escape(name.replace('_', ' '))}: {escape(part.message)}</li>" for name, part in parts.items()
     ]
     return f"<ul>{''.join(lines)}</ul>" if lines else ""
+
+
+def _standing(item: Item, answer: Mapping[str, Any], verdict: Verdict, engine: Engine) -> str:
+    """After a puzzle is solved: how far from the best the search finds."""
+    if item.kind is not ItemKind.CALCULATOR or item.verb != "estimate" or not verdict.correct:
+        return ""
+    layout = answer.get("layout", answer)
+    inputs = puzzle_inputs(item, layout if isinstance(layout, Mapping) else {})
+    said = standing(inputs, item.locked, item.require, engine)
+    return f" {escape(said)}" if said else ""
 
 
 def _html(message: str, feedback_html: str) -> str:

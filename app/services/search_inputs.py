@@ -176,7 +176,11 @@ def _range(raw: object, problems: list[InputProblem]) -> list[int]:
         message = f"{shown(raw)} is no range. Write [least, most], whole numbers from 1 to {most:,}."
         problems.append(InputProblem(field="batch_range", message=message))
         return []
-    low, high = whole
+    return round_batches(*whole)
+
+
+def round_batches(low: int, high: int) -> list[int]:
+    """Batches to try between two: the ends, 2^i and 3·2^i."""
     round_ones = (factor << power for power in range(40) for factor in (2, 3))
     found = sorted({low, high, *(batch for batch in round_ones if low <= batch <= high)})
     if len(found) <= MOST_BATCHES:
