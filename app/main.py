@@ -27,8 +27,10 @@ from app.web import (
     home,
     items,
     lessons,
+    method,
     preview,
     progress,
+    published,
     reports,
     schedule,
     search,
@@ -69,7 +71,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.add_exception_handler(BodyError, body_error)
     for room in (api, search_api, search, api_docs, calculator, styleguide, schedule, balance):
         app.include_router(room.router)
-    for room in (home, courses, lessons, items, progress, reports, teach):
+    for room in (home, courses, lessons, items, progress, published, method, reports, teach):
         app.include_router(room.router)
     if settings.preview is not None:
         app.state.preview_files = PreviewFiles(settings.preview, app.state.house.engine)

@@ -7,6 +7,7 @@ from typing import Any
 
 from app.calculator.estimate import legal_mask
 from app.calculator.layout import Layouts
+from app.calculator.parameters import total_parameters
 from app.catalog import load_catalog
 from app.catalog.held_out import load_held_out
 from app.catalog.published import Row, published_rows
@@ -67,6 +68,11 @@ class Run:
     def model_name(self) -> str:
         """The model as its authors call it."""
         return str(self.row["model"].get("name") or "")
+
+    @property
+    def parameters(self) -> float:
+        """Parameters of the model, all experts counted."""
+        return float(total_parameters(self.inputs.model))
 
     @property
     def notes(self) -> str:

@@ -36,6 +36,10 @@ EXPLAINED: Mapping[str, str] = {
     "ranks without order, alike for every depth and pipeline: noise of its profiles",
     "mpt_70b_a100_40gb_64gpu": "the largest batch that fits: allocator retries are likely, a memory cliff",
     "bloom_prequel_18B": "measured twice, 9 % apart",
+    "deepseek_v3_": "its framework hides the all-to-alls behind both directions of its pipeline and sends a "
+    "token once to a node, whatever experts it visits there; ours does neither",
+    "titan_8b_cp": "ring attention is taken to hide behind attention, which it does up to two ranks; with "
+    "four and eight the run was slower",
     "bloom_prequel_177B_h12288_L96_a96": "slow that day although its head width is aligned; the same layout "
     "with other heads is 20 % faster",
 }

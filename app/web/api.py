@@ -11,6 +11,7 @@ from app.catalog import load_catalog
 from app.services.balance import balance_pieces
 from app.services.estimation import estimate
 from app.services.inputs import InputProblems
+from app.services.runs import published_json
 from app.services.scheduling import schedule
 from app.services.serving import serve
 from app.web.api_body import JsonBody, problems_response, strict
@@ -22,6 +23,7 @@ from app.web.api_schema import (
     schedule_schema,
     serve_schema,
 )
+from app.web.published_schema import published_responses
 
 router = APIRouter(prefix="/api/v1", tags=["calculator"])
 
@@ -116,6 +118,17 @@ def get_catalog() -> dict[str, Any]:
             for key, entry in catalog.models.items()
         ],
     }
+
+
+@router.get(
+    "/published",
+    summary="Published runs, each with what is predicted of it and the signed error",
+    response_class=JSONResponse,
+    openapi_extra=published_responses(),
+)
+def get_published() -> JSONResponse:
+    """Signed errors are predicted over reported, less one: above zero we are too slow."""
+    return JSONResponse(strict(published_json()))
 
 
 @router.get("/fields", summary="Every input with its bounds")
