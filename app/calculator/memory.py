@@ -157,19 +157,23 @@ def first_stage_activation_bytes(model: Model, training: Training, layouts: Layo
 def candidate_stages(model: Model, layouts: Layouts) -> list[Column]:
     """Stages one of which has the peak, for every layout.
 
-    With equal stages memory falls from stage to stage, except at the ends and where the kind of layer
-    changes; a stated split has all its stages.
+    Stages with the same layers and no end hold less from one to the next, because fewer micro-batches are in
+    flight. With equal stages the layers change at the ends, and twice where the kind of layer changes: chunk
+    number floor(boundary / layers of a chunk) falls on a stage that holds some of both kinds, and the stages
+    before it hold one chunk more of the early kind than those after. A stated split has all its stages.
     """
     last = layouts.pipeline_parallel - 1.0
     zero = np.zeros_like(last)
-    boundary = act.layer_kinds_boundary(model)
-    if layouts.layers_per_stage is not None or (boundary and np.any(layouts.model_chunks > 1)):
-        count = int(np.max(layouts.pipeline_parallel)) if len(last) else 0
+    if layouts.layers_per_stage is not None:
+        count = int(np.max(layouts.pipeline_parallel)) if last.size else 0
         return [np.minimum(zero + i, last) for i in range(count)]
     places = [zero, last]
+    boundary = act.layer_kinds_boundary(model)
     if boundary:
-        change = np.floor(boundary / (model.total_layers / layouts.pipeline_parallel))
-        places += [np.minimum(change, last), np.minimum(change + 1.0, last)]
+        p = layouts.pipeline_parallel
+        chunk = np.floor(boundary / (model.total_layers / (p * layouts.model_chunks)))
+        change = chunk - np.floor(chunk / p) * p
+        places += [change, np.minimum(change + 1.0, last), np.minimum(zero + 1.0, last)]
     return places
 
 

@@ -1,5 +1,6 @@
 """The search against a plain loop over every layout of a small cluster; one by one against many."""
 
+import dataclasses
 import math
 from itertools import product
 from typing import Any
@@ -9,7 +10,9 @@ from hypothesis import strategies as st
 
 from app.calculator.answer import answer_of
 from app.calculator.enumeration import Space
-from app.calculator.layout import Layout, Recompute, Schedule
+from app.calculator.estimate import stage_numbers
+from app.calculator.layout import Layout, Layouts, Recompute, Schedule
+from app.calculator.memory import peak_bytes, stage_memory
 from app.calculator.search import Question, Search
 from app.catalog import load_catalog
 from app.catalog.constants import load_constants
@@ -169,3 +172,50 @@ def test_limits_only_take_away(gpus, batch, bounds):
 def _degrees(row: dict[str, Any]) -> list[int]:
     names = ("tensor_parallel", "pipeline_parallel", "data_parallel", "context_parallel")
     return [row["layout"][name] for name in names]
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    shape=st.sampled_from(["experts", "encoder"]),
+    stages=st.sampled_from([1, 2, 3, 4, 6, 8, 12]),
+    chunks=st.sampled_from([1, 2, 3, 4]),
+    each=st.integers(1, 3),
+    early=st.integers(0, 40),
+    schedule=st.sampled_from(list(Schedule)),
+    layout=st.builds(
+        Layout,
+        tensor_parallel=st.sampled_from([1, 2, 4]),
+        data_parallel=st.sampled_from([1, 2, 8]),
+        micro_batch_size=st.sampled_from([1, 4]),
+        zero_stage=st.integers(0, 3),
+        recompute=st.sampled_from(list(Recompute)),
+    ),
+)
+def test_few_stages_hold_the_peak_of_two_kinds_of_layer(**case):
+    """The closed form of where the fullest stage can be, against all stages: also with chunks."""
+    chunked = case["schedule"] in (Schedule.ONE_F_ONE_B, Schedule.INTERLEAVED)
+    chunks = case["chunks"] if chunked else 1
+    layers = case["stages"] * chunks * case["each"]
+    early = min(case["early"], layers)
+    shape = {
+        **DENSE,
+        "num_layers": layers,
+        "num_experts": 8,
+        "experts_per_token": 2,
+        "num_dense_layers": early,
+    }
+    if case["shape"] == "encoder":
+        if not 0 < early < layers:
+            return
+        shape = {**DENSE, "num_layers": layers - early, "encoder_layers": early}
+    inputs = inputs_of(shape, 8, 64, 80e9)
+    layout = dataclasses.replace(
+        case["layout"],
+        pipeline_parallel=case["stages"],
+        virtual_pipeline_stages=chunks,
+        schedule=case["schedule"],
+    )
+    one = Layouts.of(layout)
+    repeated, numbers = stage_numbers(one)
+    totals = stage_memory(inputs.model, inputs.training, repeated, numbers).total_bytes
+    assert peak_bytes(inputs.model, inputs.training, one)[0] == totals.max()
