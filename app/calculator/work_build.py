@@ -14,9 +14,11 @@ from app.calculator.training import Training
 from app.calculator.work import Work
 
 # Bytes per token and unit of width, (forward, backward), two bytes an element. With dropout and bias, fused:
-# two norms (4) and two bias-dropout-adds (2 + 2 + 2 and a mask byte) = 22; backward 38. Without dropout, the
-# residual fused with the norm (compiled code, Transformer Engine): 14, 24.
+# two norms (4) and two bias-dropout-adds (2 + 2 + 2 and a mask byte) = 22; backward 38. Models trained with
+# flash attention do without dropout: no masks, 20, 34. With the residual fused into the norm (compiled code,
+# Transformer Engine): 14, 24.
 NORM_BYTES_DROPOUT = (22.0, 38.0)
+NORM_BYTES_FUSED = (20.0, 34.0)
 NORM_BYTES = (14.0, 24.0)
 GELU_BYTES = (4.0, 6.0)  # read and write; backward reads gradient and input, writes a gradient
 SWIGLU_BYTES = (6.0, 10.0)  # two inputs, one output; backward three reads, two writes
@@ -70,8 +72,8 @@ def strides(rank_order: tuple[str, ...], sizes: dict[str, Number]) -> dict[str, 
 
 
 def _software(model: Model, training: Training) -> dict[str, Any]:
-    dropout = training.kernels == "fused" or not training.flash_attention
-    norm = NORM_BYTES_DROPOUT if dropout else NORM_BYTES
+    flash = NORM_BYTES_FUSED if training.kernels == "fused" else NORM_BYTES
+    norm = flash if training.flash_attention else NORM_BYTES_DROPOUT
     activation = SWIGLU_BYTES if model.gated_mlp else GELU_BYTES
     return {
         "norm_forward_bytes": norm[0],
