@@ -1,5 +1,6 @@
 """What instructors run: `meshwright new | parse | lint | preview | export`."""
 
+import contextlib
 import json
 import os
 import socket
@@ -7,6 +8,7 @@ import sys
 import tempfile
 from functools import partial
 from pathlib import Path
+from types import FrameType
 from typing import Annotated, Literal
 from urllib.parse import quote
 
@@ -24,6 +26,7 @@ from app.services.preview_files import lessons_root
 from app.services.remembering_engine import RememberingEngine
 from app.settings import Settings
 from app.storage import migrate
+from app.web.preview import closing
 
 Lessons = Annotated[
     Path | None, typer.Option("--lessons", help="The folder of courses; ./lessons by default.")
@@ -189,15 +192,26 @@ def serve_preview(path: Path, port: int, database_url: str) -> None:
     os.environ |= {"DATABASE_URL": database_url, "LESSONS_DIR": str(root), "PREVIEW": str(path)}
     at = f"/{quote(path.relative_to(root).as_posix())}" if path.is_file() else ""
     print(f"The preview is at http://127.0.0.1:{port}/preview{at} (stop with Ctrl-C)", flush=True)
-    uvicorn.run(
+    config = uvicorn.Config(
         "app.main:create_app",
         factory=True,
         host="127.0.0.1",
         port=port,
         log_level="warning",
         server_header=False,
-        timeout_graceful_shutdown=1,
+        timeout_graceful_shutdown=2,
     )
+    with contextlib.suppress(KeyboardInterrupt):  # told again by uvicorn after it has ended well
+        PreviewServer(config).run()
+
+
+class PreviewServer(uvicorn.Server):
+    """Lets go of the pages that follow it before it ends."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Ctrl-C, or a wish to end from outside."""
+        closing.set()
+        super().handle_exit(sig, frame)
 
 
 def export(

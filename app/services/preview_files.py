@@ -1,6 +1,5 @@
 """The files that are previewed: which there are, what is in them, when they last changed."""
 
-import asyncio
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -60,7 +59,6 @@ class PreviewFiles:
         self.engine = engine
         self.root = lessons_root(path)
         self.only = path
-        self.closing = asyncio.Event()
         self._store = LibraryStore(self.root, engine=engine, interval_s=0)
         self._problems = CourseProblems(engine)
 

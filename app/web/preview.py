@@ -15,6 +15,7 @@ from app.web.rendering import render
 router = APIRouter(prefix="/preview", include_in_schema=False)
 
 STEP_MS, DEBOUNCE_MS = 20, 100  # how long to wait for more of the same save
+closing = asyncio.Event()  # set when the server ends, so that pages that follow it do not hold it up
 BEAT_MS = 5_000  # a sign of life, so that closed pages are noticed
 
 
@@ -47,7 +48,7 @@ async def _changes(files: PreviewFiles) -> AsyncIterator[str]:
         debounce=DEBOUNCE_MS,
         rust_timeout=BEAT_MS,
         yield_on_timeout=True,
-        stop_event=files.closing,
+        stop_event=closing,
     )
     coming = asyncio.ensure_future(anext(watch, None))  # watches before the first version is told
     await asyncio.sleep(0)

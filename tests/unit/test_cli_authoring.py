@@ -2,11 +2,17 @@
 
 import json
 import re
+import signal
+import socket
 import subprocess
 import sys
 import threading
+import time
+from http.client import HTTPResponse
 from pathlib import Path
 from typing import IO
+from urllib.error import URLError
+from urllib.request import urlopen
 
 import pytest
 from typer.testing import CliRunner
@@ -155,3 +161,38 @@ def test_export(lesson: Path, here: Path) -> None:
 def test_preview_says_what_is_wrong(here: Path) -> None:
     _, err = run("preview", "nowhere", exit_code=2)
     assert "there is no nowhere" in err
+
+
+def test_preview_ends_quietly_while_a_page_follows_it(lesson: Path) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [Path(sys.executable).parent / "meshwright", "preview", lesson, "--port", str(port)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        guard = threading.Timer(60, process.kill)
+        guard.start()
+        assert process.stdout is not None
+        address = process.stdout.readline().split("at ")[1].split(" ")[0]
+        assert address == f"http://127.0.0.1:{port}/preview/storage/lessons/{lesson.name}"
+        page = opened(address)
+        assert b"1. What a Checkpoint Holds" in page.read()
+        page.close()
+        with opened(f"http://127.0.0.1:{port}/preview/events") as events:
+            assert events.readline().startswith(b"data: ")
+            process.send_signal(signal.SIGINT)
+            rest, _ = process.communicate()
+        guard.cancel()
+    assert (process.returncode, rest) == (0, "")
+
+
+def opened(url: str) -> HTTPResponse:
+    """The answer, as soon as the server is up."""
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            answer: HTTPResponse = urlopen(url, timeout=30)
+        except URLError:
+            assert time.monotonic() < deadline, "the preview did not answer"
+            time.sleep(0.1)
+        else:
+            return answer
