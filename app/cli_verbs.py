@@ -12,6 +12,7 @@ from app.calculator import units
 from app.catalog.published import Row, RowsError, load_rows, load_vtrain, published_rows, vtrain_rows
 from app.services import balance as balance_service
 from app.services import scheduling
+from app.services.advising import advise_on
 from app.services.estimation import estimate as estimate_service
 from app.services.inputs import InputProblems
 from app.services.validation import validate as validate_rows
@@ -36,6 +37,13 @@ def register(cli: typer.Typer) -> None:
         answer = run(estimate_service, source)
         print(json.dumps(answer, allow_nan=False) if as_json else estimate_text(answer))
         raise typer.Exit(0 if answer["legal"] else 1)
+
+    @cli.command()
+    def advise(source: Source, as_json: AsJson = False) -> None:
+        """The decision procedure, step by step; exit 1 when no layout will do."""
+        answer = run(advise_on, source)
+        print(json.dumps(answer, allow_nan=False) if as_json else advise_text(answer))
+        raise typer.Exit(0 if answer["feasible"] else 1)
 
     @cli.command()
     def schedule(source: Source, as_json: AsJson = False) -> None:
@@ -133,6 +141,28 @@ def estimate_text(answer: Mapping[str, Any]) -> str:
         f"{batch['num_micro_batches']} × replicas.",
         f"Binding: {answer['binding']['resource'].replace('_', ' ')}: {answer['binding']['because']}.",
     ]
+    return "\n".join(lines)
+
+
+def advise_text(answer: Mapping[str, Any]) -> str:
+    """The procedure for a terminal: what binds, six questions, where they lead."""
+    lines = [f"Binding: {answer['binding']['because']}."] if answer["binding"] else []
+    for number, step in enumerate(answer["steps"], 1):
+        lines += [f"{number}. {step['question']}", f"   {step['decision']}. {step['because']}"]
+        if step["what_would_change_it"]:
+            lines.append(f"   What would change it: {step['what_would_change_it']}")
+        lines += [
+            f"   - {way['says']}: {units.format_seconds(way['step_s'])} a step"
+            for way in step["numbers"].get("what_gives", ())
+        ]
+    if answer["layout"] is None:
+        return "\n".join([*lines, "No layout will do."])
+    layout, compared = answer["layout"], answer["compared"]
+    sizes = " · ".join(str(layout[f"{axis}_parallel"]) for axis in ("tensor", "pipeline", "data"))
+    step_s = units.format_seconds(answer["summary"]["step_s"])
+    lines.append(f"Layout: tensor · pipeline · data = {sizes}, {step_s} a step.")
+    lines.append(compared.get("why") or compared["note"])
+    lines += [f"{found['question']} {found['says']}" for found in answer["unaffordable"].values()]
     return "\n".join(lines)
 
 

@@ -115,8 +115,7 @@ def _range(raw: object, problems: list[InputProblem]) -> BatchRange | None:
                 return BatchRange(least=int(low))
             if high <= largest and high == int(high):
                 return BatchRange(least=int(low), most=int(high))
-    message = (
-        f"{shown(raw)} is no range. Write [least, most] in sequences, from 1 to {largest:,}; null is open."
-    )
+    told = " to ".join(shown(value) for value in pair) if len(pair) == 2 else shown(raw)
+    message = f"{told} is no range. Write [least, most] in sequences, from 1 to {largest:,}; null is open."
     problems.append(InputProblem(field="batch_range", message=message))
     return None

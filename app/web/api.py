@@ -8,12 +8,14 @@ from fastapi.responses import JSONResponse
 
 from app.calculator.names import NAMES
 from app.catalog import load_catalog
+from app.services.advising import advise_on
 from app.services.balance import balance_pieces
 from app.services.estimation import estimate
 from app.services.inputs import InputProblems
 from app.services.runs import published_json
 from app.services.scheduling import schedule
 from app.services.serving import serve
+from app.web.advise_schema import advise_schema
 from app.web.api_body import JsonBody, problems_response, strict
 from app.web.api_schema import (
     balance_schema,
@@ -45,6 +47,17 @@ def answered(result: Mapping[str, Any] | InputProblems) -> JSONResponse:
 def post_estimate(body: JsonBody) -> JSONResponse:
     """Bytes, seconds, FLOP, bytes per second, fractions 0..1. A layout that does not fit is a result."""
     return answered(estimate(body))
+
+
+@router.post(
+    "/advise",
+    summary="The decision procedure, step by step, beside the best of the search",
+    response_class=JSONResponse,
+    openapi_extra=operation(advise_schema(), "Steps with numbers and reasons, the layout, what is refused."),
+)
+def post_advise(body: JsonBody) -> JSONResponse:
+    """`feasible` is false where no layout fits with a batch in the range; the steps say what gives."""
+    return answered(advise_on(body))
 
 
 @router.post(

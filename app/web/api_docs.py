@@ -8,6 +8,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse
 
+from app.services.advising import advise_on
 from app.services.balance import balance_pieces
 from app.services.estimation import estimate
 from app.services.inputs import InputProblems
@@ -19,7 +20,13 @@ from app.web.rendering import render
 router = APIRouter(include_in_schema=False)
 PAGE = "pages/api_docs.html"
 MOST_LETTERS = 20_000
-TRIED = {"estimate": estimate, "serve": serve, "schedule": schedule, "balance": balance_pieces}
+TRIED = {
+    "estimate": estimate,
+    "advise": advise_on,
+    "serve": serve,
+    "schedule": schedule,
+    "balance": balance_pieces,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
