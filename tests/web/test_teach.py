@@ -143,6 +143,18 @@ def test_other_bodies_are_no_accident(client: TestClient) -> None:
     assert "Traceback" not in broken.text
 
 
+def test_drawings_are_in_the_page_and_images_are_named(client: TestClient) -> None:
+    text = (
+        LESSON
+        + "\n## Know this\n\n```mermaid\ngraph LR\nA --> B\n```\n\n![Two stairs](../images/stairs.svg) [before](0003-x.md)\n"
+    )
+    page = send(client, text)
+    assert 'src="data:image/svg+xml;base64,' in page
+    assert "[Two stairs]" in page
+    assert '<span class="planned">before</span>' in page
+    assert "/courses/preview/" not in page.split("<textarea")[0]
+
+
 def test_foreign_forms_are_refused(client: TestClient) -> None:
     answer = client.post("/teach/preview", data={"text": "x"}, headers={"Sec-Fetch-Site": "cross-site"})
     assert answer.status_code == 403
