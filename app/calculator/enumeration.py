@@ -20,8 +20,9 @@ from app.calculator.legality import Case, Mask, legal
 from app.calculator.model import Model
 from app.calculator.training import Training
 
-WIDEST_CONTEXT = 8  # what is tried where the question does not say
-LARGEST_MICRO_BATCH = 32
+# What is tried where the question does not say: at least so much, and more for longer or shorter sequences.
+WIDEST_CONTEXT, FEWEST_TOKENS = 8, 4_096  # a rank's share of a sequence
+LARGEST_MICRO_BATCH, MOST_TOKENS = 32, 65_536  # of a micro-batch
 BLOCK = 32_768  # layouts worked out at once: large enough for NumPy, small enough for the cache
 
 # What a mesh can break whatever its schedule, recompute and sharding are.
@@ -89,6 +90,11 @@ def divisors(number: int, most: float = math.inf) -> tuple[int, ...]:
     return tuple(d for d in dict.fromkeys((*small, *(number // d for d in reversed(small)))) if d <= most)
 
 
+def largest_micro_batch(training: Training) -> int:
+    """The largest micro-batch that is tried where the question does not say, in sequences."""
+    return max(LARGEST_MICRO_BATCH, MOST_TOKENS // training.seq_length)
+
+
 def grids(
     model: Model, cluster: Cluster, training: Training, space: Space, block: int = BLOCK
 ) -> Iterator[Grid]:
@@ -148,7 +154,7 @@ def _mesh(
             "expert_parallel", divisors(model.num_experts) if model.is_moe else (1,)
         ),
         "micro_batch_size": space.candidates(
-            "micro_batch_size", divisors(training.global_batch_size, LARGEST_MICRO_BATCH)
+            "micro_batch_size", divisors(training.global_batch_size, largest_micro_batch(training))
         ),
     }
     columns = [column.ravel() for column in np.meshgrid(*map(_column, each.values()), indexing="ij")]
@@ -172,7 +178,8 @@ def _widths(model: Model, cluster: Cluster, training: Training, space: Space) ->
 
 def _contexts(model: Model, cluster: Cluster, training: Training, space: Space) -> tuple[float, ...]:
     """Context widths that the sequence allows."""
-    widths = space.candidates("context_parallel", divisors(cluster.num_gpus, WIDEST_CONTEXT))
+    widest = max(WIDEST_CONTEXT, training.seq_length // FEWEST_TOKENS)
+    widths = space.candidates("context_parallel", divisors(cluster.num_gpus, widest))
     tried = _layouts(space, context_parallel=widths)
     kept = legal(_SEQUENCE_RULES, Case(model=model, cluster=cluster, training=training, layouts=tried))
     return tuple(compress(widths, kept))

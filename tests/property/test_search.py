@@ -50,7 +50,7 @@ def oracle(inputs: Inputs, fixed: dict[str, tuple[Any, ...]]) -> list[dict[str, 
         d = gpus // (t * p * c)
         orders = [(s, v) for s in Schedule for v in range(1, model.total_layers + 1)]
         for e, b, (schedule, v), zero, recompute, split in product(
-            experts, range(1, 33), orders, fixed["zero_stage"], fixed["recompute"], (False, True)
+            experts, range(1, 129), orders, fixed["zero_stage"], fixed["recompute"], (False, True)
         ):
             if inputs.training.global_batch_size % (b * d):
                 continue
