@@ -29,9 +29,7 @@ def read_pasted(text: str, name: str, engine: Engine) -> Reading:
 
 
 def _on_its_own(lesson: Lesson) -> Lesson:
-    """Drawings inside the page, since no address holds them; links and images of the course, which is not here,
-    as their words.
-    """
+    """Drawings inside the page, since no address holds them; what leads into the course as its words."""
     drawings = {f"{HERE}diagrams/{one.hash}.svg": _data_url(one.svg) for one in lesson.diagrams if one.svg}
 
     def change(html: str) -> str:

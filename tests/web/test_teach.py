@@ -144,10 +144,8 @@ def test_other_bodies_are_no_accident(client: TestClient) -> None:
 
 
 def test_drawings_are_in_the_page_and_images_are_named(client: TestClient) -> None:
-    text = (
-        LESSON
-        + "\n## Know this\n\n```mermaid\ngraph LR\nA --> B\n```\n\n![Two stairs](../images/stairs.svg) [before](0003-x.md)\n"
-    )
+    drawing = "```mermaid\ngraph LR\nA --> B\n```"
+    text = f"{LESSON}\n## Know this\n\n{drawing}\n\n![Two stairs](../images/stairs.svg) [before](0003-x.md)\n"
     page = send(client, text)
     assert 'src="data:image/svg+xml;base64,' in page
     assert "[Two stairs]" in page
