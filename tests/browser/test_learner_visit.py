@@ -50,7 +50,8 @@ def test_visit(visit: VisitMaker, server: Server, javascript: bool) -> None:
 
     # A hint, then a wrong answer with a reason that does not give the key away, then the right one.
     item(page, "double-the-replicas").locator("#q-double-the-replicas-hint").click()
-    expect(item(page, "double-the-replicas").locator(".hints")).to_contain_text("Which of the four numbers were kept")
+    hints = item(page, "double-the-replicas").locator(".hints")
+    expect(hints).to_contain_text("Which of the four numbers were kept")
     choose(page, "double-the-replicas", "a", "sure")
     expect(item(page, "double-the-replicas")).to_contain_text("Your answer, and you were sure")
     expect(item(page, "double-the-replicas")).to_contain_text("not yet")
