@@ -34,22 +34,21 @@ def line(
 
 def substituted(formula: str, values: Mapping[str, float]) -> str:
     """The formula with every name replaced by its number. Raises KeyError for a name without a number."""
-    return "".join(_written(values[piece]) if is_name else piece for is_name, piece in _pieces(formula))
+    template, names = _template(formula)
+    return template % tuple([_written(values[name]) for name in names])
 
 
 @lru_cache(maxsize=4096)
-def _pieces(formula: str) -> tuple[tuple[bool, str], ...]:
-    """The formula cut into names to replace and everything else."""
-    pieces: list[tuple[bool, str]] = []
-    end = 0
+def _template(formula: str) -> tuple[str, tuple[str, ...]]:
+    """The formula with a hole for every name, and the names in order."""
+    template, names, end = "", [], 0
     for match in _NAME.finditer(formula):
         if match.group() in _FUNCTIONS or _is_exponent(formula, match.start()):
             continue
-        pieces.append((False, formula[end : match.start()]))
-        pieces.append((True, match.group()))
+        template += formula[end : match.start()].replace("%", "%%") + "%s"
+        names.append(match.group())
         end = match.end()
-    pieces.append((False, formula[end:]))
-    return tuple(pieces)
+    return template + formula[end:].replace("%", "%%"), tuple(names)
 
 
 def _is_exponent(formula: str, start: int) -> bool:

@@ -1,5 +1,7 @@
 """The working of the memory figures: one line for every number of every stage, and the steps between them."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from app.calculator import activations as act
@@ -7,7 +9,7 @@ from app.calculator import buffers as buf
 from app.calculator import states
 from app.calculator.explain import Line, line
 from app.calculator.layout import Layout, Layouts, Recompute, Schedule
-from app.calculator.memory import StageMemory
+from app.calculator.memory import PARTS, StageMemory
 from app.calculator.model import Model
 from app.calculator.training import Training
 
@@ -15,6 +17,16 @@ ZERO = "Rajbhandari et al. 2020 (ZeRO), sections 3.1 and 5"
 KORTHIKANTI = "Korthikanti et al. 2022, eq. 1–6"
 COUNTED = "counted from the tensors"
 RUNTIME = "set to published runs that report their memory"
+OfStage = Mapping[str, float]
+_OF_STAGE = (
+    *PARTS,
+    "total_bytes",
+    "tensors_bytes",
+    "end_activations_bytes",
+    "in_flight_micro_batches",
+    "dense_parameters",
+    "expert_parameters",
+)
 IN_FLIGHT_SOURCE = "Narayanan et al. 2021, section 2.2; Korthikanti et al. 2022, section 4.2.3"
 
 
@@ -24,8 +36,10 @@ def memory_working(
     """Lines for a layout whose stages `held` has, in the order of the answer."""
     lines = _layer_lines(model, training, layout)
     groups = buf.groups_of(Layouts.of(layout))[0].item()
+    columns = _columns(held)
     for stage in range(layout.pipeline_parallel):
-        lines += _stage_lines(training, layout, held, stage, groups)
+        of_stage = {name: column[stage] for name, column in columns.items()}
+        lines += _stage_lines(training, layout, of_stage, stage, groups)
     totals = held.total_bytes
     peak = float(np.max(totals))
     fullest = int(np.argmax(totals))
@@ -45,6 +59,12 @@ def memory_working(
         line("memory.headroom_bytes", "usable - peak", headroom, value, unit="bytes", source="by definition")
     )
     return lines
+
+
+def _columns(held: StageMemory) -> dict[str, list[float]]:
+    """What every stage holds as plain numbers, turned once: a stage alone costs as much as all of them."""
+    columns = {name: getattr(held, name).tolist() for name in _OF_STAGE}
+    return columns | {name: getattr(held.buffers, name).tolist() for name in buf.BUFFER_NAMES}
 
 
 def _layer_lines(model: Model, training: Training, layout: Layout) -> list[Line]:
@@ -103,22 +123,14 @@ def _layer_formula(training: Training, layout: Layout) -> str:
 
 
 def _stage_lines(
-    training: Training, layout: Layout, held: StageMemory, stage: int, groups: float
+    training: Training, layout: Layout, of_stage: OfStage, stage: int, groups: float
 ) -> list[Line]:
     prefix = f"memory.stages.{stage}"
-    lines = _state_lines(prefix, training, layout, held, stage)
-    lines += _activation_lines(prefix, training, layout, held, stage)
-    lines += _buffer_lines(prefix, held, stage, groups)
-    parts = {
-        "weights": held.weights_bytes[stage].item(),
-        "gradients": held.gradients_bytes[stage].item(),
-        "optimizer": held.optimizer_bytes[stage].item(),
-        "activations": held.activations_bytes[stage].item(),
-        "logits": held.logits_bytes[stage].item(),
-        "buffers": held.buffers_bytes[stage].item(),
-        "overhead": held.overhead_bytes[stage].item(),
-    }
-    total = held.total_bytes[stage].item()
+    lines = _state_lines(prefix, training, layout, of_stage, stage)
+    lines += _activation_lines(prefix, training, layout, of_stage, stage)
+    lines += _buffer_lines(prefix, of_stage, groups)
+    parts = {name.removesuffix("_bytes"): of_stage[name] for name in PARTS}
+    total = of_stage["total_bytes"]
     formula = "weights + gradients + optimizer + activations + logits + buffers + overhead"
     lines.append(
         line(f"{prefix}.total_bytes", formula, parts, total, unit="bytes", source="sum of the parts")
@@ -127,7 +139,7 @@ def _stage_lines(
 
 
 def _state_lines(
-    prefix: str, training: Training, layout: Layout, held: StageMemory, stage: int
+    prefix: str, training: Training, layout: Layout, of_stage: OfStage, stage: int
 ) -> list[Line]:
     copies = layout.context_parallel * layout.data_parallel
     ranks = min(layout.zero_group, copies) if layout.zero_group else copies
@@ -135,7 +147,7 @@ def _state_lines(
     k = states.optimizer_bytes_per_parameter(
         training.optimizer, training.master_weights, training.param_bytes
     )
-    experts = held.expert_parameters[stage].item()
+    experts = of_stage["expert_parameters"]
     lines = []
     for name, each, from_stage in (
         ("weights_bytes", float(training.param_bytes), 3),
@@ -145,7 +157,7 @@ def _state_lines(
         sharded = layout.zero_stage >= from_stage
         values = {
             "bytes_each": each,
-            "parameters": held.dense_parameters[stage].item(),
+            "parameters": of_stage["dense_parameters"],
             "ranks": ranks if sharded else 1,
             "expert_parameters": experts,
             "expert_ranks": expert_ranks if sharded else 1,
@@ -153,19 +165,19 @@ def _state_lines(
         formula = "bytes_each * parameters / ranks"
         if experts:
             formula = "bytes_each * (parameters / ranks + expert_parameters / expert_ranks)"
-        value = getattr(held, name)[stage].item()
+        value = of_stage[name]
         lines.append(line(f"{prefix}.{name}", formula, values, value, unit="bytes", source=ZERO))
     return lines
 
 
 def _activation_lines(
-    prefix: str, training: Training, layout: Layout, held: StageMemory, stage: int
+    prefix: str, training: Training, layout: Layout, of_stage: OfStage, stage: int
 ) -> list[Line]:
-    flight = held.in_flight_micro_batches[stage].item()
-    ends = held.end_activations_bytes[stage].item()
-    kept = held.activations_bytes[stage].item()
+    flight = of_stage["in_flight_micro_batches"]
+    ends = of_stage["end_activations_bytes"]
+    kept = of_stage["activations_bytes"]
     values = {"in_flight": flight, "layers_keep": (kept - ends) / flight, "ends": ends}
-    logits = held.logits_bytes[stage].item()
+    logits = of_stage["logits_bytes"]
     return [
         _in_flight_line(prefix, training, layout, flight, stage),
         line(
@@ -213,21 +225,21 @@ def _in_flight_line(prefix: str, training: Training, layout: Layout, flight: flo
     )
 
 
-def _buffer_lines(prefix: str, held: StageMemory, stage: int, groups: float) -> list[Line]:
-    parts = {name: getattr(held.buffers, name)[stage].item() for name in buf.BUFFER_NAMES}
+def _buffer_lines(prefix: str, of_stage: OfStage, groups: float) -> list[Line]:
+    parts = {name: of_stage[name] for name in buf.BUFFER_NAMES}
     overhead = {
         "context": buf.CONTEXT_BYTES,
         "per_group": buf.GROUP_BYTES,
         "groups": groups,
         "wasted_share": buf.FRAGMENTATION,
-        "tensors": held.tensors_bytes[stage].item(),
+        "tensors": of_stage["tensors_bytes"],
     }
     return [
         line(
             f"{prefix}.buffers_bytes",
             " + ".join(parts),
             parts,
-            held.buffers_bytes[stage].item(),
+            of_stage["buffers_bytes"],
             unit="bytes",
             source=f"{COUNTED}; Zhao et al. 2023 (FSDP), section 3.3",
         ),
@@ -235,7 +247,7 @@ def _buffer_lines(prefix: str, held: StageMemory, stage: int, groups: float) -> 
             f"{prefix}.overhead_bytes",
             "context + per_group * groups + wasted_share * tensors",
             overhead,
-            held.overhead_bytes[stage].item(),
+            of_stage["overhead_bytes"],
             unit="bytes",
             source=RUNTIME,
         ),
