@@ -4,6 +4,7 @@ The first and the last stage carry the embedding and the head; the stages betwee
 count inside the stages' times. `schedules_simulation.simulate` is what these formulas are held to.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -72,6 +73,39 @@ def makespan_s(
         told = np.where(is_split, _zero_bubble_s(stages, p, m), told)
     shape = np.broadcast_shapes(told.shape, v.shape)
     return told if told.shape == shape else np.broadcast_to(told, shape)
+
+
+def makespan_of_stages_s(
+    schedule: Numbers,
+    num_micro_batches: Numbers,
+    virtual_pipeline_stages: Numbers,
+    stages: Sequence[StageTimes],
+) -> Column:
+    """The same for stages that all differ, one by one: what a stated split of layers makes of them.
+
+    1F1B: the longest of the paths that stay on one stage. Bounds of the other schedules as in `makespan_s`.
+    """
+    kind, m = column(schedule), column(num_micro_batches)
+    v = chunks_per_device(schedule, virtual_pipeline_stages)
+    each = [_stage(times, np.ones(1)) for times in stages]
+    total: Column = np.zeros(1)
+    forward = backward = slowest = unfilled_of_slowest = idle = path = np.zeros(1)
+    filled_share = (np.minimum(float(len(each)), m) - 1.0) / max(len(each) - 1.0, 1.0)
+    for stage in each:
+        total = total + stage.t
+    before: Column = np.zeros(1)
+    for place, stage in enumerate(each):
+        after = np.maximum(0.0, total - before - stage.t)
+        path = np.maximum(path, before + m * stage.t + _away_s(stage, len(each) - 1.0 - place, after, m))
+        before = before + stage.t
+        forward, backward = np.maximum(forward, stage.f), np.maximum(backward, stage.b + stage.w)
+        unfilled = stage.f + stage.b - filled_share * np.minimum(np.minimum(stage.f, stage.b), stage.w)
+        idle = idle + unfilled
+        unfilled_of_slowest = np.where(stage.t > slowest, unfilled, unfilled_of_slowest)
+        slowest = np.maximum(slowest, stage.t)
+    told = np.where(kind == Schedule.GPIPE, total + (m - 1.0) * (forward + backward), path)
+    told = np.where(v > 1.0, m * slowest + (total - slowest) / v, told)
+    return np.where(kind == Schedule.ZB_H1, m * slowest + idle - unfilled_of_slowest, told)
 
 
 def _stage(times: StageTimes, count: Column) -> _Stage:

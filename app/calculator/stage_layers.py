@@ -1,6 +1,7 @@
 """Which layers each pipeline stage holds."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -34,7 +35,7 @@ def stage_layers(model: Model, layouts: Layouts, stage: Column) -> StageLayers:
         total = each * chunks
         early = _early_layers(boundary, each, p, chunks, stage)
     else:
-        total, early = _stated(layouts.layers_per_stage, boundary, p, stage)
+        total, early = _stated(layouts.layers_per_stage, boundary, p, layouts.model_chunks, stage)
     return StageLayers(
         early=early,
         late=total - early,
@@ -58,19 +59,35 @@ def _early_layers(boundary: float, each: Column, p: Column, chunks: Column, stag
     return mine * each + np.where(holds_part & inside, part, 0.0)
 
 
-def _stated(split: tuple[int, ...], boundary: float, p: Column, stage: Column) -> tuple[Column, Column]:
-    """(all, early) layers of a stage where the split is stated, for stages or for chunks (chunk c·p +
-    stage).
+def _stated(
+    split: tuple[int, ...], boundary: float, p: Column, chunks: Column, stage: Column
+) -> tuple[Column, Column]:
+    """(all, early) layers of a stage where the split is stated, for stages or for chunks."""
+    numbers = np.broadcast_arrays(p, chunks, stage)
+    early, late = np.zeros(numbers[0].size), np.zeros(numbers[0].size)
+    for row, (stages, each, place) in enumerate(zip(*(n.ravel().tolist() for n in numbers), strict=True)):
+        held = stated_layers(split, boundary, int(stages), int(each))
+        if place < len(held):
+            early[row], late[row] = held[int(place)]
+    shape = numbers[0].shape
+    return (early + late).reshape(shape), early.reshape(shape)
+
+
+@lru_cache(maxsize=256)
+def stated_layers(
+    split: tuple[int, ...], early_layers: float, stages: int, chunks: int
+) -> tuple[tuple[float, float], ...]:
+    """(early, late) layers of each stage of a stated split, its chunks (number c·p + stage) added up.
+
+    A stage's own number is cut into equal chunks, which go round the stages like any others.
     """
-    counts = np.array(split, dtype=np.float64)
-    ends = np.cumsum(counts)
-    early_counts = np.minimum(counts, np.maximum(boundary - (ends - counts), 0.0))
-    total, early = np.zeros_like(p), np.zeros_like(p)
-    index = np.broadcast_to(stage, p.shape).copy()
-    while np.any(index < len(split)):
-        valid = index < len(split)
-        place = np.where(valid, index, 0.0).astype(np.int64)
-        total = total + np.where(valid, counts[place], 0.0)
-        early = early + np.where(valid, early_counts[place], 0.0)
-        index = index + p
-    return total, early
+    each: list[float] = list(split)
+    if len(split) == stages and chunks > 1:
+        each = [count / chunks for count in split] * chunks
+    held, before = [[0.0, 0.0] for _ in range(stages)], 0.0
+    for place, count in enumerate(each):
+        early = min(count, max(0.0, early_layers - before))
+        held[place % stages][0] += early
+        held[place % stages][1] += count - early
+        before += count
+    return tuple((early, late) for early, late in held)

@@ -10,7 +10,7 @@ from app.calculator.collectives import Number
 from app.calculator.compute import embedding_s, gemm_rates, head_s
 from app.calculator.layer_cost import LayerCost, layer_cost
 from app.calculator.layout import Column
-from app.calculator.schedules_makespan import StageTimes, makespan_s
+from app.calculator.schedules_makespan import StageTimes, makespan_of_stages_s, makespan_s
 from app.calculator.work import Work
 
 
@@ -136,8 +136,8 @@ class Pipeline:
 def candidates(work: Work) -> tuple[Stage, Stage, Stage, Stage]:
     """The first stage, the first and last one between the ends, and the last stage.
 
-    The early kind comes first, so a middle stage's time is monotone in its place and its extremes are here;
-    of a stated split the fullest stage stands for them.
+    The early kind comes first, so a middle stage's time is monotone in its place and its extremes are here.
+    Chunks go round the stages: each stage of an interleaved pipeline holds layers from every part.
     """
     alone = np.where(work.pipeline > 1, 0.0, 1.0)
     # Of 2v sends a micro-batch an end stage makes 2v − 1: its outermost chunk has no neighbour.
@@ -146,10 +146,17 @@ def candidates(work: Work) -> tuple[Stage, Stage, Stage, Stage]:
     before_last = np.where(work.pipeline > 1, work.num_layers - work.layers_last, 0.0)
 
     def stage(count: Number, before: Number, sends: Number, embedding: Number, head: Number) -> Stage:
-        early = np.maximum(0.0, np.minimum(count, work.early_layers - before))
+        chunk = count / work.chunks
+        early: Number = 0.0
+        for number in range(most_chunks):
+            started = before / work.chunks + number * chunk * work.pipeline
+            mine = np.maximum(0.0, np.minimum(chunk, work.early_layers - started))
+            early = early + np.where(number < work.chunks, mine, 0.0)
         late = count - early + head * work.num_mtp_layers
         return Stage(early=early, late=late, embedding=embedding, head=head, sends=sends)
 
+    # With one kind of layer nothing is early, whatever the chunks.
+    most_chunks = int(np.max(work.chunks)) if np.any(work.early_layers > 0) else 1
     held = work.layers_middle * between
     no, yes = 0.0 * alone, 0.0 * alone + 1.0
     return (
@@ -190,9 +197,12 @@ def _times(seconds: StageSeconds) -> StageTimes:
 def pipeline(work: Work, cost: Costs) -> Pipeline:
     """The slowest stage and the makespan of all micro-batches.
 
-    The closed form takes the stages between the ends as alike. Where they differ (two kinds of layers, or a
-    stated split) and one of them is slowest, the makespan is m·slowest + (sum of the others)/v instead.
+    The closed form takes the stages between the ends as alike. Where they differ (two kinds of layers) and
+    one of them is slowest, the makespan is m·slowest + (sum of the others)/v instead. Of a stated split
+    every stage is priced.
     """
+    if len(work.stated_layers) > 1:
+        return _stated_pipeline(work, cost)
     stages = candidates(work)
     first, last = stages[0], stages[3]
     middle = _mean_middle(work, first, last)
@@ -227,4 +237,41 @@ def pipeline(work: Work, cost: Costs) -> Pipeline:
         slowest_s=slow_s,
         all_s=all_s,
         makespan_s=np.where(uneven, np.maximum(alike, apart), alike),
+    )
+
+
+def stated_stages(work: Work) -> list[Stage]:
+    """Every stage of a stated split."""
+    last = len(work.stated_layers) - 1
+    end = 1.0 - 0.5 / work.chunks
+    return [
+        Stage(
+            early=early,
+            late=late + (work.num_mtp_layers if place == last else 0.0),
+            embedding=1.0 if place == 0 else 0.0,
+            head=1.0 if place == last else 0.0,
+            sends=end if place in (0, last) else 1.0,
+        )
+        for place, (early, late) in enumerate(work.stated_layers)
+    ]
+
+
+def _stated_pipeline(work: Work, cost: Costs) -> Pipeline:
+    stages = stated_stages(work)
+    seconds = [stage_seconds(stage, cost) for stage in stages]
+    slowest, slow_s, all_s = stages[0], seconds[0].total_s, seconds[0].total_s
+    index = 0.0 * work.pipeline
+    for place, (stage, one) in enumerate(zip(stages[1:], seconds[1:], strict=True), start=1):
+        longer = one.total_s > slow_s
+        slowest = _pick(longer, stage, slowest)
+        slow_s = np.where(longer, one.total_s, slow_s)
+        index = np.where(longer, float(place), index)
+        all_s = all_s + one.total_s
+    times = [_times(one) for one in seconds]
+    return Pipeline(
+        slowest=slowest,
+        slowest_index=index,
+        slowest_s=slow_s,
+        all_s=all_s,
+        makespan_s=makespan_of_stages_s(work.schedule, work.micro_batches, work.chunks, times),
     )

@@ -115,6 +115,7 @@ class Work:
     data_stride: Number  # of the c·d ranks that share gradients: a node's devices over how many sit in it
     pipeline_stride: Number
     rates: Rates
+    stated_layers: tuple[tuple[float, float], ...] = ()  # (early, late) of each stage of a stated split
 
 
 def tokens(work: Work, kind: LayerKind) -> Number:

@@ -10,6 +10,7 @@ from app.calculator.constants import Constants, rates
 from app.calculator.layer_kinds import layer_kinds
 from app.calculator.layout import Layouts
 from app.calculator.model import Model
+from app.calculator.stage_layers import stated_layers
 from app.calculator.training import Training
 from app.calculator.work import Work
 
@@ -48,6 +49,7 @@ def work_of(
         global_batch_size=float(training.global_batch_size),
         grad_bytes=float(training.grad_bytes),
         rates=rates(constants, cluster, training),
+        stated_layers=_stated_layers(layouts, early_layers),
         **_software(model, training),
         **_cluster(cluster, training),
         **_layout(layouts, float(training.global_batch_size), num_layers),
@@ -147,6 +149,14 @@ def _stage_layers(layouts: Layouts, num_layers: float) -> dict[str, Number]:
         "last_middle_before": sum(stated[:fullest]),
     }
     return {name: 0 * even + float(number) for name, number in numbers.items()}
+
+
+def _stated_layers(layouts: Layouts, early_layers: float) -> tuple[tuple[float, float], ...]:
+    """(early, late) layers of each stage where the split is stated; one split has one number of stages."""
+    if layouts.layers_per_stage is None or not len(layouts):
+        return ()
+    stages, chunks = int(np.max(layouts.pipeline_parallel)), int(np.max(layouts.model_chunks))
+    return stated_layers(layouts.layers_per_stage, early_layers, stages, chunks)
 
 
 def _places(layouts: Layouts, gpus_per_node: float) -> dict[str, Any]:

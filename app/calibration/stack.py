@@ -1,7 +1,7 @@
 """Many different steps as one: every number of `Work` becomes a column with a value per published run."""
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -23,8 +23,11 @@ _NO_ATTENTION = Attention(
 
 
 def stack(works: Sequence[Work]) -> Work:
-    """One `Work` of columns from many of one layout each. The rates are stacked too."""
-    found: Work = _stack(works)
+    """One `Work` of columns from many of one layout each. The rates are stacked too.
+
+    Stated splits go by their first, fullest and last stage: those of published runs have no others.
+    """
+    found: Work = _stack([replace(work, stated_layers=()) for work in works])
     return found
 
 
@@ -32,6 +35,8 @@ def _stack(items: Sequence[Any]) -> Any:
     kind = type(items[0])
     if kind in (Work, LayerKind, Linear, Attention, Rates):
         return kind(**{f.name: _stack([getattr(item, f.name) for item in items]) for f in fields(kind)})
+    if kind is tuple and not any(items):
+        return ()
     if kind is tuple:
         filler = _NO_LINEAR if isinstance(items[0][0], Linear) else _NO_ATTENTION
         longest = max(len(item) for item in items)

@@ -7,11 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.calculator.estimate import stage_numbers
 from app.calculator.layout import Layout, Layouts, Recompute, Schedule
 from app.calculator.schedules_simulation import simulate, work_of_stages
-from app.calculator.stages import candidates, costs, pipeline, stage_seconds
+from app.calculator.stage_layers import stage_layers
+from app.calculator.stages import Stage, candidates, costs, pipeline, stage_seconds
 from app.calculator.step_axes import AXES
 from app.calculator.step_time import PARTS, step_time
+from app.calculator.work_build import work_of
 from app.catalog import load_catalog
 from app.catalog.constants import load_constants
 from app.services.inputs import Inputs, parse_inputs
@@ -111,3 +114,81 @@ def test_the_makespan_of_the_step_is_the_simulations(schedule: str, p: int, m: i
     )
     near = {"gpipe": 1e-9, "1f1b": 1e-9, "interleaved": 0.15, "zb-h1": 0.10}[schedule]
     assert float(line.makespan_s[0]) == pytest.approx(played.makespan_s, rel=near)
+
+
+def _played(asked: Inputs) -> tuple[float, float, float, float]:
+    """(slowest stage, makespan) of the step and of its stages played out, each stage as memory counts it."""
+    one = Layouts.of(asked.layout)
+    repeated, numbers = stage_numbers(one)
+    held = stage_layers(asked.model, repeated, numbers)
+    resolved = work_of(asked.model, asked.cluster, asked.training, one, load_constants())
+    cost = costs(resolved)
+    line = pipeline(resolved, cost)
+    p, chunks = asked.layout.pipeline_parallel, int(one.model_chunks[0])
+    seconds = [
+        stage_seconds(
+            Stage(
+                early=held.early[i],
+                late=held.late[i] + held.has_head[i] * asked.model.num_mtp_layers,
+                embedding=held.has_embedding[i],
+                head=held.has_head[i],
+                sends=1 - 0.5 / chunks if i in (0, p - 1) else 1.0,
+            ),
+            cost,
+        )
+        for i in range(p)
+    ]
+    times = [
+        [float(np.ravel(getattr(s, name))[0]) for s in seconds]
+        for name in ("forward_s", "backward_s", "weight_grad_s")
+    ]
+    played = simulate(
+        asked.layout.schedule,
+        int(resolved.micro_batches[0]),
+        work_of_stages(times[0], times[1], times[2], virtual_pipeline_stages=chunks),
+    )
+    slowest = max(map(sum, zip(*times, strict=True)))
+    return slowest, float(line.slowest_s[0]), played.makespan_s, float(line.makespan_s[0])
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    shape=st.sampled_from([("t5-11b", 48), ("deepseek-v3", 61), ("llama3-8b", 32), ("deepseek-v2", 60)]),
+    p=st.sampled_from([2, 4, 8]),
+    schedule=st.sampled_from(["gpipe", "1f1b", "interleaved", "zb-h1"]),
+    rounds=st.sampled_from([1, 2, 8]),
+    moves=st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=4),
+    stated=st.booleans(),
+)
+def test_unequal_stages_of_two_kinds_of_layers(  # noqa: PLR0917
+    shape: tuple[str, int], p: int, schedule: str, rounds: int, moves: list[tuple[int, int]], stated: bool
+) -> None:
+    """Encoder and decoder, dense and experts, stated and equal stages, with chunks or without: the slowest
+    stage is the slowest of all, and the makespan is that of all of them played out.
+    """
+    model, layers = shape
+    split = [layers // p + (i < layers % p) for i in range(p)]
+    for giver, taker in moves:
+        if split[giver % p] > 1:
+            split[giver % p] -= 1
+            split[taker % p] += 1
+    asked = parse_inputs(
+        {
+            "model": model,
+            "gpu": "h100-80gb",
+            "num_nodes": 8,
+            "pipeline_parallel": p,
+            "schedule": schedule,
+            "virtual_pipeline_stages": 2 if schedule == "interleaved" else 1,
+            "layers_per_stage": split if stated or layers % p else None,
+            "global_batch_size": rounds * 64,
+        },
+        load_catalog(),
+    )
+    assert isinstance(asked, Inputs)
+    slowest, ours, played, makespan = _played(asked)
+    assert ours == pytest.approx(slowest, rel=1e-12)
+    low, high = {"gpipe": (0, 0), "1f1b": (0.03, 0), "interleaved": (0, 0.12), "zb-h1": (0.02, 0.22)}[
+        schedule
+    ]
+    assert (1 - low - 1e-9) * played <= makespan <= (1 + high + 1e-9) * played
