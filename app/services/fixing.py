@@ -43,6 +43,8 @@ def fix(text: str, parse: Parse) -> Fixed:
     """The text with every mechanical problem mended that can be mended without changing what it means."""
     ending = "\r\n" if "\r\n" in text else "\n"
     current = text.replace("\r\n", "\n")
+    if "\r" in current or (ending == "\r\n" and text.count("\n") != text.count("\r\n")):
+        return Fixed(text=text)  # mixed line ends: what is shown as a line is not one in the file
     mended: list[str] = []
     for _ in range(MOST_ROUNDS):
         lesson = parse(current)

@@ -102,6 +102,11 @@ def test_line_endings_stay() -> None:
     assert after.replace("\r\n", "\n") == mended(LESSON)
 
 
+@pytest.mark.parametrize("text", [LESSON.replace("\n", "\r"), LESSON.replace("\n", "\r\n", 3), LESSON + "\r"])
+def test_mixed_line_ends_are_left_alone(text: str) -> None:
+    assert fix(text, read).text == text
+
+
 def test_diff_shows_what_changed() -> None:
     shown = diff(LESSON, mended(LESSON), "a/0004-x.md")
     assert "-1. ▢ And stage 2?\n+2. ▢ And stage 2?\n" in shown
