@@ -18,10 +18,12 @@ from app.services.search_jobs import SearchDesk
 from app.settings import ROOT, Settings
 from app.storage.database import Database
 from app.web import (
+    advise,
     api,
     api_docs,
     balance,
     calculator,
+    compare,
     courses,
     errors,
     home,
@@ -32,6 +34,7 @@ from app.web import (
     progress,
     published,
     reports,
+    saved,
     schedule,
     search,
     search_api,
@@ -69,7 +72,19 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     errors.install(app)
     app.add_exception_handler(BodyError, body_error)
-    for room in (api, search_api, search, api_docs, calculator, styleguide, schedule, balance):
+    for room in (
+        api,
+        search_api,
+        search,
+        api_docs,
+        calculator,
+        styleguide,
+        schedule,
+        balance,
+        advise,
+        compare,
+        saved,
+    ):
         app.include_router(room.router)
     for room in (home, courses, lessons, items, progress, published, method, reports, teach):
         app.include_router(room.router)

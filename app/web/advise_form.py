@@ -47,7 +47,7 @@ MOST_LETTERS = 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdviseQuestion:
-    """`calculator`: the state without a layout; `decided`: the layout's fields as typed; `raw`: the verb's."""
+    """`calculator`: all but the layout; `decided`: the layout's fields as typed; `raw`: the verb's."""
 
     calculator: Question
     decided: dict[str, str]
