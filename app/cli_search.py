@@ -57,10 +57,9 @@ def _with_progress(raw: object) -> Mapping[str, Any] | InputProblems:
     asked = searching.prepare(raw)
     if isinstance(asked, InputProblems):
         return asked
-    total = searching.size_of(asked)
-    if total <= searching.LARGE or not sys.stderr.isatty():
+    if asked.total <= searching.LARGE or not sys.stderr.isatty():
         return searching.run(asked)
-    return searching.run(asked, _teller(total))
+    return searching.run(asked, _teller(asked.total))
 
 
 def _teller(total: int) -> Callable[[int], bool]:

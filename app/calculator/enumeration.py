@@ -81,7 +81,8 @@ class Grid:
     @property
     def count(self) -> int:
         """Different layouts in it."""
-        return int(np.count_nonzero(np.broadcast_to(self.useful, self.layouts.shape)))
+        repeats = math.prod(self.layouts.shape) // self.useful.size
+        return int(np.count_nonzero(self.useful)) * repeats
 
 
 def divisors(number: int, most: float = math.inf) -> tuple[int, ...]:

@@ -41,6 +41,7 @@ class SearchInputs:
 
     inputs: Inputs
     question: Question
+    total: int = 0  # layouts there are to look at, where they have been counted
 
 
 def parse_search(raw: object, catalog: Catalog) -> SearchInputs | InputProblems:

@@ -1,6 +1,6 @@
 """Searches beside everything else that the server does: small ones in turn, large ones with progress.
 
-One thread answers small searches, one works through large ones, both at low priority: NumPy lets go of the
+One thread answers small searches, one works through large ones, all at low priority: NumPy lets go of the
 interpreter between blocks, so pages are served meanwhile. What is waiting is bounded; more is refused.
 """
 
@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeVar
 
 from app.services.inputs import InputProblems
 from app.services.search_inputs import SearchInputs
-from app.services.searching import LARGE, prepare, run, size_of
+from app.services.searching import LARGE, prepare, run
 from app.services.smallest_cluster import smallest_cluster
 
 T = TypeVar("T")
@@ -34,10 +34,10 @@ class BusyError(Exception):
 class Job:
     """A large search: how far it is, and its answer when it has one."""
 
-    def __init__(self, asked: SearchInputs, total: int) -> None:
+    def __init__(self, asked: SearchInputs) -> None:
         self.id = secrets.token_urlsafe(9)
         self.asked = asked
-        self.total = total
+        self.total = asked.total
         self.done = 0
         self.state: State = "waiting"
         self.answer: dict[str, Any] | None = None
@@ -108,6 +108,7 @@ class SearchDesk:
 
     def __init__(self) -> None:
         self._quick = ThreadPoolExecutor(1, "search", initializer=_give_way)
+        self._clusters = ThreadPoolExecutor(1, "smallest-cluster", initializer=_give_way)
         self._long = ThreadPoolExecutor(1, "long-search", initializer=_give_way)
         self._lock = threading.Lock()
         self._waiting = 0
@@ -115,18 +116,18 @@ class SearchDesk:
 
     def ask(self, raw: object) -> "Future[Answer]":
         """The answer, what is wrong, or a job where it is large. Raises BusyError."""
-        return self._soon(self._answer, raw)
+        return self._soon(self._quick, self._answer, raw)
 
     def ask_smallest(self, raw: object) -> "Future[Mapping[str, Any] | InputProblems]":
         """The answer of the smallest-cluster verb. Raises BusyError."""
-        return self._soon(smallest_cluster, raw)
+        return self._soon(self._clusters, smallest_cluster, raw)
 
-    def _soon(self, verb: Callable[[object], T], raw: object) -> "Future[T]":
+    def _soon(self, on: ThreadPoolExecutor, verb: Callable[[object], T], raw: object) -> "Future[T]":
         with self._lock:
             if self._waiting >= MOST_WAITING:
                 raise BusyError
             self._waiting += 1
-        future = self._quick.submit(verb, raw)
+        future = on.submit(verb, raw)
         future.add_done_callback(self._no_longer_waiting)
         return future
 
@@ -138,10 +139,9 @@ class SearchDesk:
         asked = prepare(raw)
         if isinstance(asked, InputProblems):
             return asked
-        total = size_of(asked)
-        return run(asked) if total <= LARGE else self._job(asked, total)
+        return run(asked) if asked.total <= LARGE else self._job(asked)
 
-    def _job(self, asked: SearchInputs, total: int) -> Job:
+    def _job(self, asked: SearchInputs) -> Job:
         """The job of this question: the one that there is, unless it was stopped, else a new one."""
         key = repr(asked)
         with self._lock:
@@ -154,7 +154,7 @@ class SearchDesk:
             ended = [old for old, job in self._jobs.items() if job.ended]
             for old in ended[: max(0, len(ended) - KEPT_JOBS + 1)]:
                 del self._jobs[old]
-            job = self._jobs[key] = Job(asked, total)
+            job = self._jobs[key] = Job(asked)
         self._long.submit(job.work)
         return job
 
@@ -168,8 +168,8 @@ class SearchDesk:
         with self._lock:
             for job in self._jobs.values():
                 job.stop()
-        self._quick.shutdown(wait=False, cancel_futures=True)
-        self._long.shutdown(wait=False, cancel_futures=True)
+        for pool in (self._quick, self._clusters, self._long):
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _give_way() -> None:

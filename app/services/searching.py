@@ -45,20 +45,15 @@ def search(raw: object, catalog: Catalog | None = None) -> dict[str, Any] | Inpu
 
 
 def prepare(raw: object, catalog: Catalog | None = None) -> SearchInputs | InputProblems:
-    """The search that somebody wrote, if it is not too large."""
+    """The search that somebody wrote with its layouts counted, if there are not too many."""
     asked = parse_search(raw, catalog or load_catalog())
     if isinstance(asked, InputProblems):
         return asked
-    total = size_of(asked)
+    total = Search(asked.question, load_constants()).total()
     if total > MOST_LAYOUTS:
         message = f"{total:,} layouts. At most {MOST_LAYOUTS:,} can be searched: fix or limit some fields."
         return InputProblems(problems=(InputProblem(field="fixed", message=message),))
-    return asked
-
-
-def size_of(asked: SearchInputs) -> int:
-    """How many layouts there are to look at, without looking at them."""
-    return Search(asked.question, load_constants()).total()
+    return replace(asked, total=total)
 
 
 def run(asked: SearchInputs, on_block: Callable[[int], bool] | None = None) -> dict[str, Any]:

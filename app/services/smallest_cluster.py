@@ -18,7 +18,7 @@ from app.services.search_inputs import SearchInputs, parse_search
 from app.services.searching import answer_of
 
 MOST_NODES = 4_096
-MOST_TRIED = 400  # node counts with a legal layout that are worked out
+MOST_LAYOUTS = 8_000_000  # that are looked at before it gives up
 
 
 def smallest_cluster(raw: object, catalog: Catalog | None = None) -> dict[str, Any] | InputProblems:
@@ -33,21 +33,21 @@ def smallest_cluster(raw: object, catalog: Catalog | None = None) -> dict[str, A
         message = "several batches. Write one: the smallest cluster depends on it."
         return InputProblems(problems=(InputProblem(field="training.global_batch_size", message=message),))
     start = time.perf_counter()
-    tried = 0
+    looked_at, reached = 0, asked.inputs.cluster
     for cluster in _clusters(asked):
         question = replace(asked.question, cluster=cluster, top=1)
         found = Search(question, load_constants()).run()
-        tried += found.legal > 0
+        looked_at, reached = looked_at + found.enumerated, cluster
         if found.best:
             inputs = replace(asked, inputs=replace(asked.inputs, cluster=cluster), question=question)
             answer = answer_of(inputs, found, time.perf_counter() - start)
             return _told(cluster, asked) | {**_counts(answer), **answer["best"][0]}
-        if tried >= MOST_TRIED:
+        if looked_at > MOST_LAYOUTS:
             break
     return {
         "num_nodes": None,
         "num_gpus": None,
-        "because": _why_none(asked),
+        "because": _why_none(asked, reached),
         "elapsed_s": time.perf_counter() - start,
     }
 
@@ -96,9 +96,9 @@ def _told(cluster: Cluster, asked: SearchInputs) -> dict[str, Any]:
     }
 
 
-def _why_none(asked: SearchInputs) -> str:
+def _why_none(asked: SearchInputs, reached: Cluster) -> str:
     batch = asked.question.trainings[0].global_batch_size if asked.question.trainings else 0
     return (
-        f"No cluster of up to {MOST_NODES:,} nodes trains it with a global batch of {batch:,} as asked. "
-        "A batch with more divisors, or wider limits, would give more layouts to choose from."
+        f"No cluster of up to {reached.num_nodes:,} nodes trains it as asked with a batch of {batch:,}."
+        " A batch with more divisors, or wider limits, would give more layouts to choose from."
     )
