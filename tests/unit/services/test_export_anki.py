@@ -27,8 +27,7 @@ def item(kind: ItemKind = ItemKind.OPEN, **more: object) -> Item:
 
 def rows(text: str) -> list[list[str]]:
     """As Anki reads it: the # lines at the top are directions, a record that begins with # is a comment."""
-    lines = text.splitlines(keepends=True)
-    body = [line for line in lines if not line.startswith("#")]
+    body = [f"{line}\n" for line in text.rstrip("\n").split("\n") if not line.startswith("#")]
     return list(csv.reader(io.StringIO("".join(body)), strict=True))
 
 
