@@ -23,11 +23,47 @@ def answer_working(
     """Lines for everything but memory and the seconds of each part."""
     forward = forward_flop(model, training)
     return [
+        *_given_lines(answer, cluster),
         *_parameter_lines(answer, model),
         *_batch_lines(answer, training, layout),
         *_step_lines(answer, layout),
         *_flop_lines(answer, model, training, layout, forward),
         *_rate_lines(answer, training, cluster),
+    ]
+
+
+def _given_lines(answer: Mapping[str, Any], cluster: Cluster) -> list[Line]:
+    """What the inputs and the catalog say, and what is left of a device's memory."""
+    memory, batch = answer["memory"], answer["batch"]
+    given = {
+        "capacity": memory["capacity_bytes"],
+        "reserved": cluster.device.reserved_bytes,
+        "global_batch": batch["global_batch_size"],
+        "micro_batch": batch["micro_batch_size"],
+        "band": answer["expected_error_fraction"],
+    }
+    rules = (
+        ("memory.capacity_bytes", "capacity", memory["capacity_bytes"], "bytes", "cluster: the device"),
+        (
+            "memory.usable_bytes",
+            "capacity - reserved",
+            memory["usable_bytes"],
+            "bytes",
+            "cluster: the device, less what driver and firmware keep",
+        ),
+        ("batch.global_batch_size", "global_batch", batch["global_batch_size"], "sequences", "training"),
+        ("batch.micro_batch_size", "micro_batch", batch["micro_batch_size"], "sequences", "layout"),
+        (
+            "expected_error_fraction",
+            "band",
+            answer["expected_error_fraction"],
+            "fraction",
+            "validation against published runs, docs/accuracy.md",
+        ),
+    )
+    return [
+        line(key, formula, given, value, unit=unit, source=source)
+        for key, formula, value, unit, source in rules
     ]
 
 

@@ -64,6 +64,7 @@ def memory_working(
 def _columns(held: StageMemory) -> dict[str, list[float]]:
     """What every stage holds as plain numbers, turned once: a stage alone costs as much as all of them."""
     columns = {name: getattr(held, name).tolist() for name in _OF_STAGE}
+    columns |= {"early_layers": held.layers.early.tolist(), "late_layers": held.layers.late.tolist()}
     return columns | {name: getattr(held.buffers, name).tolist() for name in buf.BUFFER_NAMES}
 
 
@@ -126,7 +127,18 @@ def _stage_lines(
     training: Training, layout: Layout, of_stage: OfStage, stage: int, groups: float
 ) -> list[Line]:
     prefix = f"memory.stages.{stage}"
-    lines = _state_lines(prefix, training, layout, of_stage, stage)
+    kinds = {"early_layers": of_stage["early_layers"], "late_layers": of_stage["late_layers"]}
+    lines = [
+        line(
+            f"{prefix}.num_layers",
+            "early_layers + late_layers",
+            kinds,
+            of_stage["early_layers"] + of_stage["late_layers"],
+            unit="layers",
+            source="the split of the layers over the stages; early: of the encoder, or dense before experts",
+        )
+    ]
+    lines += _state_lines(prefix, training, layout, of_stage, stage)
     lines += _activation_lines(prefix, training, layout, of_stage, stage)
     lines += _buffer_lines(prefix, of_stage, groups)
     parts = {name.removesuffix("_bytes"): of_stage[name] for name in PARTS}

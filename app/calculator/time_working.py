@@ -1,26 +1,24 @@
-"""The working of the step's seconds and of each axis' traffic, told for the slowest stage.
+"""The working of the step's seconds, told for the slowest stage; `traffic_working` opens what is sent.
 
 Every part is micro-batches times what the layers of that stage add, and every layer's share is opened once
 more.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
 
 from app.calculator import communication as comm
 from app.calculator.compute import LayerSeconds, gemm_rates, layer_s
 from app.calculator.estimate import Estimates
 from app.calculator.explain import Line, line
 from app.calculator.layer_cost import LayerCost
-from app.calculator.stages import Costs, Pipeline, weights
+from app.calculator.layout import Schedule
+from app.calculator.stages import vocabularies, weights
 from app.calculator.step_time import TimeColumns
-from app.calculator.work import LayerKind, Work
+from app.calculator.step_working import LAYERS, Step, number_of, per_layer
+from app.calculator.traffic_working import SEND_SOURCE, traffic_lines
+from app.calculator.work import LayerKind
 
 MODEL_SOURCE = "docs/accuracy.md, constants from /method"
-RING_SOURCE = "ring collectives with an α–β cost: Thakur et al. 2005"
 SLOWEST = "layers of the slowest stage"
 _LAYER_PARTS = {
     "recompute_s": "recompute_s",
@@ -34,65 +32,46 @@ _SOURCES = {
     "context_parallel_s": "Liu et al. 2023, ring attention: what does not hide behind attention",
     "expert_parallel_s": "Lepikhin et al. 2020: dispatch and combine",
 }
-_AXES = {
-    "tensor_parallel": "tensor",
-    "context_parallel": "context",
-    "data_parallel": "data",
-    "expert_parallel": "expert",
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Step:
-    """One layout's step, resolved to plain numbers."""
-
-    work: Work
-    cost: Costs
-    line: Pipeline
-    early: float  # layers of the slowest stage
-    late: float
-    micro_batches: float
 
 
 def time_working(estimates: Estimates) -> list[Line]:
     """Lines for estimates of one layout."""
     work, cost, found, time = estimates.work, estimates.cost, estimates.line, estimates.time
-    step = _Step(
+    step = Step(
         work=work,
         cost=cost,
         line=found,
-        early=_number(found.slowest.early),
-        late=_number(found.slowest.late),
-        micro_batches=_number(work.micro_batches),
+        early=number_of(found.slowest.early),
+        late=number_of(found.slowest.late),
+        micro_batches=number_of(work.micro_batches),
     )
     lines = _layer_lines("late", work.late, cost.late, step)
     if cost.early is not cost.late:
         lines += _layer_lines("early", work.early, cost.early, step)
-    return [*lines, *_part_lines(step, time), *_pipeline_lines(step, time), *_axis_lines(step, time)]
-
-
-def _number(value: Any) -> float:
-    """The only value of a column, or a number."""
-    return float(np.asarray(value, dtype=np.float64).reshape(-1)[0])
+    return [
+        *lines,
+        *_part_lines(step, time),
+        *_zero_bubble_lines(step, time),
+        *_pipeline_lines(step, time),
+        *traffic_lines(step, time),
+    ]
 
 
 def _seconds(key: str, formula: str, values: Mapping[str, float], value: float, source: str) -> Line:
     return line(key, formula, values, value, unit="s", source=source)
 
 
-def _layer_lines(name: str, kind: LayerKind, cost: LayerCost, step: _Step) -> list[Line]:
+def _layer_lines(name: str, kind: LayerKind, cost: LayerCost, step: Step) -> list[Line]:
     """One layer and micro-batch: its own work, and its tensor-parallel collectives."""
     own: LayerSeconds = layer_s(step.work, kind)
-    rate, _ = gemm_rates(step.work)
-    matrices, core = _number(own.weight_grad_s), _number(own.attention_forward_s)
-    forward, backward = _number(own.forward_s), _number(own.backward_s)
+    matrices, core = number_of(own.weight_grad_s), number_of(own.attention_forward_s)
+    forward, backward = number_of(own.forward_s), number_of(own.backward_s)
     values = {
         "matrices": matrices,
         "attention": core,
         "elementwise": forward - matrices - core,
         "backward": backward,
         "forward": forward,
-        "rate": _number(rate),
     }
     lines = [
         _seconds(
@@ -106,27 +85,27 @@ def _layer_lines(name: str, kind: LayerKind, cost: LayerCost, step: _Step) -> li
             f"time.{name}_layer_compute_s",
             "forward + backward",
             values,
-            _number(cost.compute_s),
+            number_of(cost.compute_s),
             "backward: two products for each forward one, and the attention's own backward pass",
         ),
     ]
     return lines + _tensor_lines(name, kind, cost, step)
 
 
-def _tensor_lines(name: str, kind: LayerKind, cost: LayerCost, step: _Step) -> list[Line]:
+def _tensor_lines(name: str, kind: LayerKind, cost: LayerCost, step: Step) -> list[Line]:
     """Bytes of a layer's tensor-parallel collectives: as many messages as there are operations."""
     work = step.work
-    if _number(work.tensor) <= 1:
+    if number_of(work.tensor) <= 1:
         return []
-    split = _number(work.sequence_parallel) > 0
+    split = number_of(work.sequence_parallel) > 0
     values = {
-        "operations": _number(cost.tensor.operations),
+        "operations": number_of(cost.tensor.operations),
         "passes": comm.GATHERS if split else comm.ALL_REDUCE,
-        "ranks": _number(work.tensor),
-        "micro_batch": _number(work.micro_batch),
-        "tokens": _number(kind.seq_length),
-        "context": _number(work.context),
-        "hidden": _number(work.hidden_size),
+        "ranks": number_of(work.tensor),
+        "micro_batch": number_of(work.micro_batch),
+        "tokens": number_of(kind.seq_length),
+        "context": number_of(work.context),
+        "hidden": number_of(work.hidden_size),
     }
     formula = "operations * passes * (ranks - 1) / ranks * 2 * micro_batch * tokens / context * hidden"
     return [
@@ -134,36 +113,27 @@ def _tensor_lines(name: str, kind: LayerKind, cost: LayerCost, step: _Step) -> l
             f"communication.tensor_parallel.{name}_layer_bytes",
             formula,
             values,
-            _number(cost.tensor.sent_bytes),
+            number_of(cost.tensor.sent_bytes),
             unit="bytes",
             source="Narayanan et al. 2021, section 3.2; a pass is half an all-reduce",
         )
     ]
 
 
-def _per_layer(step: _Step, part: str) -> dict[str, float]:
-    return {
-        "micro_batches": step.micro_batches,
-        "early_layers": step.early,
-        "early_layer": _number(getattr(step.cost.early, part)),
-        "late_layers": step.late,
-        "late_layer": _number(getattr(step.cost.late, part)),
-    }
+def _layers(step: Step, part: str) -> dict[str, float]:
+    return per_layer(step, getattr(step.cost.early, part), getattr(step.cost.late, part))
 
 
-LAYERS = "micro_batches * (early_layers * early_layer + late_layers * late_layer)"
-
-
-def _part_lines(step: _Step, time: TimeColumns) -> list[Line]:
+def _part_lines(step: Step, time: TimeColumns) -> list[Line]:
     """The parts of the step that layers, ends and gradients add."""
     cost, stage = step.cost, step.line.slowest
     dense, expert = weights(stage, cost)
-    held = _number(dense) + _number(expert)
+    held = number_of(dense) + number_of(expert)
     ends = {
-        "embedding": _number(stage.embedding) * sum(_number(s) for s in cost.embedding_s),
-        "head": _number(stage.head) * sum(_number(s) for s in cost.head_s),
+        "embedding": number_of(stage.embedding) * sum(number_of(s) for s in cost.embedding_s),
+        "head": number_of(stage.head) * sum(number_of(s) for s in cost.head_s),
         "weights": held,
-        "accumulate": _number(cost.accumulate_s_per_weight),
+        "accumulate": number_of(cost.accumulate_s_per_weight),
     }
     formula = (
         "micro_batches * (early_layers * early_layer + late_layers * late_layer"
@@ -173,18 +143,18 @@ def _part_lines(step: _Step, time: TimeColumns) -> list[Line]:
         _seconds(
             "time.compute_s",
             formula,
-            _per_layer(step, "compute_s") | ends,
+            _layers(step, "compute_s") | ends,
             time.compute_s[0].item(),
             f"{SLOWEST}, its ends, and adding gradients to their sums",
         )
     ]
     for key, part in _LAYER_PARTS.items():
         value = getattr(time, key)[0].item()
-        lines.append(_seconds(f"time.{key}", LAYERS, _per_layer(step, part), value, _SOURCES[key]))
+        lines.append(_seconds(f"time.{key}", LAYERS, _layers(step, part), value, _SOURCES[key]))
     sends = {
         "micro_batches": step.micro_batches,
-        "share": _number(stage.sends),
-        "sends": _number(cost.sends.time_s),
+        "share": number_of(stage.sends),
+        "sends": number_of(cost.sends.time_s),
     }
     lines.append(
         _seconds(
@@ -192,40 +162,31 @@ def _part_lines(step: _Step, time: TimeColumns) -> list[Line]:
             "micro_batches * share * sends",
             sends,
             time.pipeline_p2p_s[0].item(),
-            "Narayanan et al. 2021, section 4.1; an end stage has a neighbour on one side only",
+            SEND_SOURCE,
         )
     )
     return [*lines, *_remaining_lines(step, time, held)]
 
 
-def _remaining_lines(step: _Step, time: TimeColumns, held: float) -> list[Line]:
+def _remaining_lines(step: Step, time: TimeColumns, held: float) -> list[Line]:
     """Gradient traffic that is waited for, the optimizer, and everything that is not a device's work."""
     work = step.work
-    data_s, optimizer_s = time.data_parallel_s[0].item(), time.optimizer_s[0].item()
-    sharded = _number(work.micro_batches) * (
-        step.early * _number(step.cost.early.data_s) + step.late * _number(step.cost.late.data_s)
-    )
+    optimizer_s = time.optimizer_s[0].item()
     _, rate = gemm_rates(work)
     optimizer = {
         "weights": held,
-        "sharded_bytes": _number(work.rates.optimizer_bytes),
-        "ranks": _number(work.shard_group) if _number(work.zero_stage) >= 1 else 1.0,
-        "whole_bytes": _number(work.rates.unsharded_bytes),
-        "bytes_per_s": _number(rate),
+        "sharded_bytes": number_of(work.rates.optimizer_bytes),
+        "ranks": number_of(work.shard_group) if number_of(work.zero_stage) >= 1 else 1.0,
+        "whole_bytes": number_of(work.rates.unsharded_bytes),
+        "bytes_per_s": number_of(rate),
     }
     floor = step.micro_batches * (
-        step.early * _number(step.cost.early.floor_s) + step.late * _number(step.cost.late.floor_s)
+        step.early * number_of(step.cost.early.floor_s) + step.late * number_of(step.cost.late.floor_s)
     )
     other_s = time.other_s[0].item()
-    fixed = floor + _number(work.rates.step_fixed_s)
+    fixed = floor + number_of(work.rates.step_fixed_s)
     return [
-        _seconds(
-            "time.data_parallel_s",
-            "waited_in_layers + waited_at_the_end",
-            {"waited_in_layers": sharded, "waited_at_the_end": data_s - sharded},
-            data_s,
-            "sharded weights by layer; gradients after the last backward pass, less what hides behind it",
-        ),
+        _data_line(step, time),
         _seconds(
             "time.optimizer_s",
             "weights * (sharded_bytes / ranks + whole_bytes) / bytes_per_s",
@@ -238,7 +199,7 @@ def _remaining_lines(step: _Step, time: TimeColumns, held: float) -> list[Line]:
             "cpu_floor + fixed + stragglers",
             {
                 "cpu_floor": floor,
-                "fixed": _number(work.rates.step_fixed_s),
+                "fixed": number_of(work.rates.step_fixed_s),
                 "stragglers": other_s - fixed,
             },
             other_s,
@@ -247,15 +208,66 @@ def _remaining_lines(step: _Step, time: TimeColumns, held: float) -> list[Line]:
     ]
 
 
-def _pipeline_lines(step: _Step, time: TimeColumns) -> list[Line]:
+def _data_line(step: Step, time: TimeColumns) -> Line:
+    """What sharded weights add to layers and vocabularies, and the gradients that no work hides."""
+    rates, cost, slowest = step.work.rates, step.cost, step.line.slowest
+    gradients, window = number_of(time.axes.sync.time_s), number_of(rates.data_parallel_window)
+    values = _layers(step, "data_s") | {
+        "tables": number_of(vocabularies(slowest, cost)),
+        "table": number_of(cost.vocabulary_data_s[0]) + number_of(cost.vocabulary_data_s[1]),
+        "gradients": gradients,
+        "window": window * number_of(step.line.slowest_s),
+        "overlap_cost": number_of(rates.overlap_cost),
+    }
+    beside = "max(0, gradients - window) + overlap_cost * min(gradients, window)"
+    after = beside if number_of(step.work.overlap_data) > 0 else "gradients"
+    return _seconds(
+        "time.data_parallel_s",
+        f"{LAYERS} + micro_batches * tables * table + {after}",
+        values,
+        time.data_parallel_s[0].item(),
+        "sharded weights by layer; gradients after the last backward pass, less what hides behind it",
+    )
+
+
+def _zero_bubble_lines(step: Step, time: TimeColumns) -> list[Line]:
+    """ZB-H1's own bubble, of equal stages of the later kind of layer; other schedules need no seconds."""
+    if number_of(step.work.schedule) != Schedule.ZB_H1:
+        return []
+    layer = step.cost.late
+    values = {
+        "stages": number_of(step.work.pipeline),
+        "micro_batches": step.micro_batches,
+        "forward": number_of(layer.forward_s),
+        "backward": number_of(layer.backward_s) - number_of(layer.weight_grad_s),
+        "weight_grad": number_of(layer.weight_grad_s),
+    }
+    filled = "(min(stages, micro_batches) - 1) * min(forward, backward, weight_grad)"
+    formula = (
+        f"((stages - 1) * (forward + backward) - {filled})"
+        " / (micro_batches * (forward + backward + weight_grad))"
+    )
+    return [
+        line(
+            "time.bubble_over_ideal",
+            formula,
+            values,
+            time.bubble_over_ideal[0].item(),
+            unit="fraction",
+            source="Qi et al. 2023, Table 2: backward without the weight gradients, which fill the holes",
+        )
+    ]
+
+
+def _pipeline_lines(step: Step, time: TimeColumns) -> list[Line]:
     """The bubble and what unequal stages cost."""
-    m, slowest, stages = step.micro_batches, _number(step.line.slowest_s), _number(step.work.pipeline)
+    m, slowest, stages = step.micro_batches, number_of(step.line.slowest_s), number_of(step.work.pipeline)
     values = {
         "stages": stages,
-        "makespan": _number(step.line.makespan_s),
+        "makespan": number_of(step.line.makespan_s),
         "micro_batches": m,
         "slowest": slowest,
-        "mean": _number(step.line.all_s) / stages,
+        "mean": number_of(step.line.all_s) / stages,
         "bubble": time.bubble_s[0].item(),
     }
     source = "closed form of the schedule; Narayanan et al. 2021, section 2.2"
@@ -287,39 +299,3 @@ def _pipeline_lines(step: _Step, time: TimeColumns) -> list[Line]:
             source="mean over the devices of the pipeline",
         ),
     ]
-
-
-def _axis_lines(step: _Step, time: TimeColumns) -> list[Line]:
-    """Bytes, operations and seconds of each axis: the layers' share, and for gradients what comes after
-    them.
-    """
-    lines: list[Line] = []
-    for axis, attribute in _AXES.items():
-        columns = time.axes[axis]
-        if columns.group_size[0] <= 1:
-            continue
-        early, late = getattr(step.cost.early, attribute), getattr(step.cost.late, attribute)
-        for key, part, unit in (
-            ("bytes_per_step", "sent_bytes", "bytes"),
-            ("operations_per_step", "operations", "operations"),
-            ("time_s", "time_s", "s"),
-        ):
-            value = getattr(columns, key)[0].item()
-            values = {
-                "micro_batches": step.micro_batches,
-                "early_layers": step.early,
-                "early_layer": _number(getattr(early, part)),
-                "late_layers": step.late,
-                "late_layer": _number(getattr(late, part)),
-            }
-            layers = step.micro_batches * (
-                step.early * values["early_layer"] + step.late * values["late_layer"]
-            )
-            formula = LAYERS
-            if axis == "data_parallel":
-                values["after_the_layers"] = value - layers
-                formula += " + after_the_layers"
-            lines.append(
-                line(f"communication.{axis}.{key}", formula, values, value, unit=unit, source=RING_SOURCE)
-            )
-    return lines
