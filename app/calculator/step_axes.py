@@ -32,7 +32,8 @@ class Axes(Mapping[str, AxisColumns]):
     def __init__(
         self, work: Work, cost: Costs, stage: Stage, sync: comm.Traffic, parts: Mapping[str, Column]
     ) -> None:
-        self._work, self._cost, self._stage, self._sync, self._parts = work, cost, stage, sync, parts
+        self._work, self._cost, self._stage, self._parts = work, cost, stage, parts
+        self.sync = sync  # gradients and tied embeddings, once a step
         self._found: dict[str, AxisColumns] = {}
 
     def __iter__(self) -> Iterator[str]:
@@ -80,7 +81,7 @@ class Axes(Mapping[str, AxisColumns]):
         if name != "data_parallel":
             return self._layers(name.removesuffix("_parallel"))
         tables = comm.times(cost.vocabulary_data, m * vocabularies(stage, cost))
-        return comm.plus(comm.plus(self._layers("data"), tables), self._sync)
+        return comm.plus(comm.plus(self._layers("data"), tables), self.sync)
 
     def _layers(self, axis: str) -> comm.Traffic:
         early, late = getattr(self._cost.early, axis), getattr(self._cost.late, axis)
