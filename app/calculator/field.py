@@ -1,6 +1,6 @@
 """What one input of the calculator is: its path, the values it takes, and what it means."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Kind = Literal["integer", "number", "boolean", "choice", "integers", "axes", "group"]
@@ -25,16 +25,13 @@ class Field:
     required: bool = False
     nullable: bool = False
     bare: bool = True
+    section: str = field(init=False)  # model, cluster, layout, training or serving
+    key: str = field(init=False)  # the path without its section
 
-    @property
-    def section(self) -> str:
-        """model, cluster, layout or training."""
-        return self.path.partition(".")[0]
-
-    @property
-    def key(self) -> str:
-        """The path without its section."""
-        return self.path.partition(".")[2]
+    def __post_init__(self) -> None:
+        section, _, key = self.path.partition(".")
+        object.__setattr__(self, "section", section)
+        object.__setattr__(self, "key", key)
 
 
 def integer(

@@ -10,6 +10,13 @@ import numpy.typing as npt
 Column = npt.NDArray[np.float64]
 
 
+def filled_to(value: float | Column, shape: tuple[int, ...]) -> Column:
+    """A number or a column that varies along few axes, as a column of the whole shape; mostly it is one."""
+    if isinstance(value, np.ndarray) and value.shape == shape:
+        return value
+    return np.broadcast_to(value, shape)
+
+
 class Recompute(IntEnum):
     """What the forward pass does not keep: nothing, the attention core, or all but each layer's input."""
 

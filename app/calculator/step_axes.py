@@ -3,11 +3,9 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
 from app.calculator import communication as comm
 from app.calculator.collectives import Number
-from app.calculator.layout import Column
+from app.calculator.layout import Column, filled_to
 from app.calculator.stages import Costs, Stage, vocabularies
 from app.calculator.work import Work
 
@@ -61,7 +59,7 @@ class Axes(Mapping[str, AxisColumns]):
             "exposed_s": self._parts["pipeline_p2p_s" if name == "pipeline_parallel" else f"{name}_s"],
         }
         shape = self._parts["step_s"].shape
-        return AxisColumns(**{key: np.broadcast_to(value, shape) for key, value in columns.items()})
+        return AxisColumns(**{key: filled_to(value, shape) for key, value in columns.items()})
 
     def _group(self, name: str) -> tuple[Number, Number]:
         """Ranks of a group, and how far apart they sit."""

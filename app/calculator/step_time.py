@@ -9,7 +9,7 @@ from app.calculator.cluster import Cluster
 from app.calculator.collectives import Number
 from app.calculator.compute import gemm_rates
 from app.calculator.constants import Constants
-from app.calculator.layout import Column, Layouts
+from app.calculator.layout import Column, Layouts, filled_to
 from app.calculator.model import Model
 from app.calculator.schedules import bubble_fraction, bubble_over_ideal
 from app.calculator.stages import Costs, Pipeline, Stage, costs, pipeline, vocabularies, weights
@@ -91,7 +91,7 @@ def time_of(work: Work, cost: Costs, line: Pipeline) -> TimeColumns:
         step_s = step_s + parts[name]
     columns = parts | {"step_s": step_s} | _pipeline_columns(work, cost, line, bubble_s)
     shape = np.broadcast_shapes(*(np.shape(value) for value in columns.values()))
-    filled = {name: np.broadcast_to(value, shape) for name, value in columns.items()}
+    filled = {name: filled_to(value, shape) for name, value in columns.items()}
     return TimeColumns(axes=Axes(work, cost, stage, sync, filled), **filled)
 
 

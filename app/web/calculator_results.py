@@ -14,6 +14,8 @@ from app.web.charts.step_time import step_time_figure
 from app.web.charts.traffic import TrafficRow, traffic_rows
 from app.web.widgets import Batch, batch_of, map_of
 
+STAGES = "memory.stages."  # how the keys of all stages begin
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Working:
@@ -58,8 +60,12 @@ def results_of(
     fullest = max(memory["stages"], key=lambda s: float(s["total_bytes"]))["stage"]
     known = tuple(int(s["stage"]) for s in memory["stages"])
     shown = stage if stage in known else int(fullest)
-    working = [working_of(entry) for entry in answer.get("working") or ()]
     at_stage = f"memory.stages.{shown}."
+    working = [
+        working_of(entry)
+        for entry in answer.get("working") or ()
+        if entry["key"].startswith(at_stage) or not entry["key"].startswith(STAGES)
+    ]
     step = time.get("step_s")
     placed = map_of(values)
     cluster = inputs.cluster
@@ -84,7 +90,7 @@ def results_of(
         traffic_working=_of(working, "communication."),
         other_working=tuple(
             entry for entry in working
-            if not entry.key.startswith(("memory.stages.", "time.", "communication."))
+            if not entry.key.startswith((STAGES, "time.", "communication."))
         ),
     )  # fmt: skip
 
