@@ -22,6 +22,7 @@ from app.web import (
     api,
     api_docs,
     balance,
+    batch,
     calculator,
     compare,
     courses,
@@ -30,6 +31,7 @@ from app.web import (
     items,
     lessons,
     method,
+    placement,
     preview,
     progress,
     published,
@@ -84,6 +86,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         advise,
         compare,
         saved,
+        batch,
+        placement,
     ):
         app.include_router(room.router)
     for room in (home, courses, lessons, items, progress, published, method, reports, teach):

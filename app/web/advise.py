@@ -4,7 +4,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
 from app.catalog import load_catalog
-from app.web.advise_form import DROP, PATH, read_advise
+from app.web.advise_form import DROP, OPEN, PATH, read_advise
 from app.web.advise_view import view_of
 from app.web.rendering import render, wants_fragment
 
@@ -19,7 +19,7 @@ def advise_page(request: Request) -> Response:
     question = read_advise(request.query_params.multi_items(), catalog)
     view = view_of(question, catalog)
     fragment = wants_fragment(request)
-    came_by_form = question.calculator.form or DROP in request.query_params
+    came_by_form = question.calculator.form or bool({DROP, OPEN} & set(request.query_params))
     if came_by_form and view.usable and not fragment:
         return RedirectResponse(view.url, status_code=303)
     headers = {"HX-Push-Url": view.url} if fragment and view.usable else None

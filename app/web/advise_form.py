@@ -41,8 +41,9 @@ TYPED: Mapping[str, str] = {
     "balance": "layout.layers_per_stage",
 }
 BATCH = "training.global_batch_size"
-FROM, TO, STEP, DROP = "batch_from", "batch_to", "step", "drop"
+FROM, TO, STEP, DROP, OPEN = "batch_from", "batch_to", "step", "drop", "open"
 MOST_LETTERS = 40
+_NAMES = (FROM, TO, STEP, DROP, OPEN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,11 +58,11 @@ class AdviseQuestion:
 
 
 def read_advise(pairs: Iterable[tuple[str, str]], catalog: Catalog) -> AdviseQuestion:
-    """The question of a query string. `drop` takes one decision back."""
+    """The question of a query string. `drop` takes one decision back, `open` all of them."""
     given = [(name, value.strip()) for name, value in list(pairs)[:300]]
-    own = {name: value[:MOST_LETTERS] for name, value in given if name in (FROM, TO, STEP, DROP)}
-    rest = [(name, value) for name, value in given if name not in (FROM, TO, STEP, DROP)]
-    stated = {path_of(name): value for name, value in rest if value}
+    own = {name: value[:MOST_LETTERS] for name, value in given if name in _NAMES}
+    rest = [(name, value) for name, value in given if name not in _NAMES]
+    stated = {path_of(name): value for name, value in rest if value and OPEN not in own}
     question = read_question(rest, catalog)
     decided = {
         path: stated[path] for path in DECISIONS if path in stated and path != f"layout.{own.get(DROP, '')}"

@@ -9,7 +9,7 @@ from fastapi.responses import JSONResponse
 from app.calculator.names import NAMES
 from app.catalog import load_catalog
 from app.services.advising import advise_on
-from app.services.balance import balance_pieces
+from app.services.balance_model import balance_asked
 from app.services.estimation import estimate
 from app.services.inputs import InputProblems
 from app.services.runs import published_json
@@ -91,8 +91,11 @@ def post_schedule(body: JsonBody) -> JSONResponse:
     openapi_extra=operation(balance_schema(), "The split, its bound, the even split, and the loss per step."),
 )
 def post_balance(body: JsonBody) -> JSONResponse:
-    """Contiguous pieces, exact for one chunk per device; or a split of your own, beside the best."""
-    return answered(balance_pieces(body))
+    """Contiguous pieces, exact for one chunk per device; or a split of your own, beside the best.
+
+    With a model (and cluster, layout, training) in place of pieces, they are the engine's own seconds.
+    """
+    return answered(balance_asked(body))
 
 
 @router.get("/catalog", summary="Devices, links and models, each with its source")

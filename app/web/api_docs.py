@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse
 
 from app.services.advising import advise_on
-from app.services.balance import balance_pieces
+from app.services.balance_model import balance_asked
 from app.services.estimation import estimate
 from app.services.inputs import InputProblems
 from app.services.scheduling import schedule
@@ -25,7 +25,7 @@ TRIED = {
     "advise": advise_on,
     "serve": serve,
     "schedule": schedule,
-    "balance": balance_pieces,
+    "balance": balance_asked,
 }
 
 

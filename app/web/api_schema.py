@@ -190,8 +190,11 @@ def balance_schema() -> dict[str, Any]:
         "pieces": {"anyOf": [several, {"type": "string"}], "description": described["pieces"]},
         "memory_limit_bytes": {"anyOf": limits, "description": described["memory_limit_bytes"]},
     }
-    required = [field.path for field in BALANCE_FIELDS if field.required]
-    return {**schema, "required": required, "examples": [BALANCE_EXAMPLE]}
+    of_model = estimate_schema()["properties"]
+    taken = {name: of_model[name] for name in ("model", "cluster", "layout", "training")}
+    schema["properties"] |= taken  # in place of pieces
+    alternatives = [{"required": ["pieces", "num_stages"]}, {"required": ["model"]}]
+    return {**schema, "anyOf": alternatives, "examples": [BALANCE_EXAMPLE]}
 
 
 def _several(one: dict[str, Any]) -> dict[str, Any]:

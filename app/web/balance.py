@@ -4,6 +4,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
 from app.web.balance_form import LABELS, read_question
+from app.web.balance_model import of_a_model
 from app.web.balance_view import view_of
 from app.web.rendering import render, wants_fragment
 
@@ -14,7 +15,10 @@ PAGE = "pages/balance.html"
 @router.get("/calculator/balance", response_model=None, include_in_schema=False)
 def balance_page(request: Request) -> Response:
     """The page. A ÷2 or ×2 pressed without JavaScript is answered with the address of the new state."""
-    question = read_question(request.query_params.multi_items())
+    pairs = request.query_params.multi_items()
+    if taken := of_a_model(pairs):
+        return RedirectResponse(taken, status_code=303)
+    question = read_question(pairs)
     view = view_of(question)
     fragment = wants_fragment(request)
     if question.pressed and not fragment:

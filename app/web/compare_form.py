@@ -95,13 +95,7 @@ def own_of(
             found.append(dict(own))
             continue
         theirs = in_effect(side.inputs)
-        found.append(
-            {
-                path: value
-                for path, value in own.items()
-                if written(theirs.get(path)) != written(values.get(path))
-            }
-        )
+        found.append(_differing(own, theirs, values))
     return tuple(found)
 
 
@@ -146,9 +140,6 @@ def from_queries(queries: Sequence[str], catalog: Catalog) -> str:
     first = found[0]
     own: list[dict[str, Any]] = [{}]
     for values in found[1:]:
-        changes = {
-            path: value for path, value in values.items() if written(value) != written(first.get(path))
-        }
-        own.append(changes)
+        own.append(_differing(values, values, first))
     same = all(BATCH not in changes for changes in own)
     return compare_url(first, own, catalog, hold_batch=same)

@@ -10,7 +10,8 @@ from app.services.neighbours import neighbours
 from app.web import numbers
 from app.web.calculator_form import carried
 from app.web.compare_form import LEAST, CompareQuestion, compare_url, own_of, shared_values
-from app.web.controls import CHOICE_LABELS, LABELS, Control, control, path_of, query_name, written
+from app.web.compare_rows import CompareRow, result_rows
+from app.web.controls import LABELS, Control, control, path_of, query_name, written
 from app.web.schedule_view import Headline
 from app.web.values import address, in_effect
 from app.web.verdict import violation_sentence
@@ -23,22 +24,6 @@ OWN = (
     "layout.sequence_parallel",
 )  # fmt: skip
 _BOOLEANS = (("true", "on"), ("false", "off"))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Value:
-    """One value of the table; `differs` from the first layout's."""
-
-    text: str
-    differs: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompareRow:
-    """One thing that is told of every layout."""
-
-    label: str
-    values: tuple[Value, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +116,7 @@ def view_of(question: CompareQuestion, catalog: Catalog) -> CompareView:
         hold_url=url(own, hold=not question.hold_batch),
         columns=columns,
         inputs=_input_rows(sides, question, catalog),
-        rows=_rows(sides) if usable else (),
+        rows=result_rows(sides) if usable else (),
         add_url=url([*own, dict(own[-1])]) if len(own) < MOST else "",
         usable=usable,
     )
@@ -243,52 +228,6 @@ def _in_table(made: Control, place: int, path: str) -> Control:
     )
 
 
-def _schedule(side: Side) -> str:
-    name = str(in_effect(side.inputs)["layout.schedule"]) if side.inputs else ""
-    return CHOICE_LABELS.get(name, name)
-
-
-_Read = Callable[[Side], str]
-
-
-def _of(section: str, name: str, told: Callable[[Any], str]) -> _Read:
-    return lambda side: told(side.answer[section][name])
-
-
-def _percent(value: Any) -> str:
-    return numbers.percent(value, 2)
-
-
-ROWS: tuple[tuple[str, _Read], ...] = (
-    ("Step", _of("time", "step_s", numbers.seconds)),
-    ("Throughput", _of("throughput", "tokens_per_s", lambda value: numbers.rate(value, "tokens/s"))),
-    ("MFU", _of("throughput", "mfu", _percent)),
-    ("Peak reached while computing", lambda side: _percent(side.computing_fraction)),
-    ("Bubble", _of("time", "bubble_fraction", _percent)),
-    ("Recompute", _of("time", "recompute_s", numbers.seconds)),
-    ("Exposed tensor traffic", _of("time", "tensor_parallel_s", numbers.seconds)),
-    ("Exposed gradient traffic", _of("time", "data_parallel_s", numbers.seconds)),
-    ("Stage to stage", _of("time", "pipeline_p2p_s", numbers.seconds)),
-    ("Largest stage", _of("memory", "peak_bytes", numbers.gib)),
-    ("Spare", lambda side: numbers.gib(side.answer["memory"]["headroom_bytes"])),
-)
-_BATCH_ROWS: tuple[tuple[str, _Read], ...] = (
-    ("Replicas", lambda side: f"{side.inputs.layout.data_parallel:,}" if side.inputs else ""),
-    ("Micro-batches", lambda side: numbers.count(side.answer["batch"]["num_micro_batches"])),
-    ("Global batch", lambda side: numbers.count(side.answer["batch"]["global_batch_size"])),
-    ("Schedule", _schedule),
-)
-
-
-def _rows(sides: Sequence[Side]) -> tuple[CompareRow, ...]:
-    rows = []
-    for label, read in (*_BATCH_ROWS, *ROWS):
-        texts = [read(side) if side.answer.get("legal") else "–" for side in sides]
-        values = tuple(Value(text=text, differs=text not in (texts[0], "–")) for text in texts)
-        rows.append(CompareRow(label=label, values=values))
-    return tuple(rows)
-
-
 def _verdict(sides: Sequence[Side]) -> Headline:
     told = [
         (1 / float(side.answer["throughput"]["tokens_per_s"]), LETTERS[place], side)
@@ -323,8 +262,8 @@ def _why(sides: Sequence[Side], *, hold_batch: bool) -> str:
             continue
         if len(side.changed) > 1 or not hold_batch:
             continue
-        bubbles = [_percent(one.answer["time"]["bubble_fraction"]) for one in (first, side)]
-        peaks = [_percent(one.computing_fraction) for one in (first, side)]
+        bubbles = [numbers.percent(one.answer["time"]["bubble_fraction"], 2) for one in (first, side)]
+        peaks = [numbers.percent(one.computing_fraction, 2) for one in (first, side)]
         return (
             f"The global batch is held, so {LETTERS[place]} has {side.answer['batch']['num_micro_batches']:,}"
             f" micro-batches and not {first.answer['batch']['num_micro_batches']:,}: the bubble goes from"
