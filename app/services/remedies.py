@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from app.calculator.estimate import evaluate, fit_of, legal_mask
+from app.calculator.estimate import Estimates, evaluate, fit_of, legal_mask
 from app.calculator.layout import Layout, Layouts, Recompute
 from app.catalog.constants import load_constants
 from app.services.inputs import Inputs
 
 MOST = 4
+PAIR = "pair"  # the axis of two changes at once
 Change = Mapping[str, Any]
 
 
@@ -38,9 +39,11 @@ class _Candidate:
 def remedies(inputs: Inputs, most: int = MOST) -> list[Remedy]:
     """Legal layouts near this one that fit, the fastest first; borderline ones only where nothing fits."""
     singles = list(_candidates(inputs))
-    found = _worked_out(inputs, singles)
+    # Columns cost next to nothing beside a call: the pairs are worked out with the single changes.
+    worked = _worked_out(inputs, [*singles, *_pairs(singles)])
+    found = [remedy for candidate, remedy in worked if candidate.axis != PAIR]
     if not any(remedy.fits == "yes" for remedy in found):
-        found += _worked_out(inputs, list(_pairs(singles)))
+        found = [remedy for _, remedy in worked]
     sure = [remedy for remedy in found if remedy.fits == "yes"]
     chosen = sure or [remedy for remedy in found if remedy.fits == "borderline"]
     return sorted(chosen, key=lambda remedy: remedy.step_s)[:most]
@@ -91,10 +94,11 @@ def _pairs(singles: list[_Candidate]) -> Iterable[_Candidate]:
     for first, second in combinations(singles, 2):
         if first.axis != second.axis:
             says = f"{first.says} and {second.says[0].lower()}{second.says[1:]}"
-            yield _Candidate(says=says, axis="pair", changes={**first.changes, **second.changes})
+            yield _Candidate(says=says, axis=PAIR, changes={**first.changes, **second.changes})
 
 
-def _worked_out(inputs: Inputs, candidates: list[_Candidate]) -> list[Remedy]:
+def _worked_out(inputs: Inputs, candidates: list[_Candidate]) -> list[tuple[_Candidate, Remedy]]:
+    """The candidates that keep every rule, in their order, each with what it leads to."""
     if not candidates:
         return []
     layouts = Layouts.of(*(_changed(inputs.layout, candidate.changes) for candidate in candidates))
@@ -104,16 +108,21 @@ def _worked_out(inputs: Inputs, candidates: list[_Candidate]) -> list[Remedy]:
     legal = layouts.take(holds)
     estimates = evaluate(inputs.model, inputs.cluster, inputs.training, legal, load_constants())
     return [
-        Remedy(
-            says=candidates[int(index)].says,
-            changes={f"layout.{key}": _plain(value) for key, value in candidates[int(index)].changes.items()},
-            peak_bytes=float(estimates.peak_bytes[row]),
-            headroom_bytes=float(estimates.headroom_bytes[row]),
-            fits=fit_of(float(estimates.peak_bytes[row]), float(estimates.usable_bytes)),
-            step_s=float(estimates.time.step_s[row]),
-        )
+        (candidates[int(index)], _remedy(candidates[int(index)], estimates, row))
         for row, index in enumerate(holds)
     ]
+
+
+def _remedy(candidate: _Candidate, estimates: Estimates, row: int) -> Remedy:
+    peak = float(estimates.peak_bytes[row])
+    return Remedy(
+        says=candidate.says,
+        changes={f"layout.{key}": _plain(value) for key, value in candidate.changes.items()},
+        peak_bytes=peak,
+        headroom_bytes=float(estimates.usable_bytes) - peak,
+        fits=fit_of(peak, float(estimates.usable_bytes)),
+        step_s=float(estimates.time.step_s[row]),
+    )
 
 
 def _changed(layout: Layout, changes: Change) -> Layout:
