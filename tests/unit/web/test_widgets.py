@@ -25,7 +25,7 @@ def test_controls_hold_the_values_in_effect_and_step_without_javascript() -> Non
     assert [(c.name, c.value) for c in view.controls] == [("tensor_parallel", "8"), ("num_nodes", "32")]
     html = page(view)
     assert 'name="do" value="double:tensor_parallel"' in html
-    assert '<form method="get" action="/w"' in html
+    assert '<form method="get" action="/w#widget"' in html
 
 
 def test_a_locked_input_is_no_control_and_at_most_three_are_shown() -> None:
@@ -37,7 +37,7 @@ def test_a_locked_input_is_no_control_and_at_most_three_are_shown() -> None:
 def test_inside_a_foreign_form_the_buttons_carry_their_own_address() -> None:
     html = page(widget_view(estimate(), VALUES, controls=["tensor_parallel"], action="/w"), form=False)
     assert "<form" not in html
-    assert 'formmethod="get" formaction="/w"' in html
+    assert 'formmethod="get" formaction="/w#widget"' in html
 
 
 def test_an_illegal_layout_has_a_verdict_and_no_figures() -> None:
