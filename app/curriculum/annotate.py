@@ -17,7 +17,7 @@ from app.curriculum.page import Page
 from app.curriculum.raw_html import WITH_CONTENT, Depth, filter_html
 from app.curriculum.text import collapse, digest, slugify
 
-EXTENSION = re.compile(r"\s*<!--\s*(item|widget|course)\b(.*?)-->\s*\Z", re.DOTALL)
+EXTENSION = re.compile(r"\s*<!--\s*(item|widget|course)\b:?(.*?)-->\s*\Z", re.DOTALL)
 _TAG_NAME = re.compile(r"<(/?)([A-Za-z][\w-]*)")
 
 
@@ -225,6 +225,7 @@ def _image(child: Token, page: Page, line: int) -> None:
     if target.code:
         page.report.add(target.code, line, target.message)
     child.meta["link" if target.kind == "elsewhere" else "src"] = target.href
+    child.meta["size"] = target.size
 
 
 def _raw_inline(children: list[Token], page: Page) -> None:

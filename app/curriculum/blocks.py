@@ -60,6 +60,7 @@ class Fold:
     text: str
     blocks: tuple[str, ...] = ()  # paragraph | code | table | list | …
     line: int = 0
+    rest_html: str = ""  # without the lists of reasons and points, for pages that show those in their place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 """Options of an item, the key in its Check, and the reason for each option."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from markdown_it.token import Token
@@ -9,6 +9,7 @@ from markdown_it.token import Token
 from app.curriculum.annotate import plain_text
 from app.curriculum.blocks import Option, RubricPoint
 from app.curriculum.text import (
+    ANSWER_WORDS,
     OPTION,
     bold_letters,
     collapse,
@@ -20,11 +21,8 @@ from app.curriculum.text import (
 from app.curriculum.tree import Node, blocks, children_of
 
 Render = Callable[[Sequence[Token]], str]
-_ANSWER_WORDS = re.compile(
-    r"\s*(?:the\s+)?(?:(?:correct|right)\s*)?(?:answers?|options?|keys?|choices?|correct|right)?(?:\s*(?:is|are))?\s*:?\s*",
-    re.IGNORECASE,
-)
-_JOINERS = re.compile(r"\s*(?:,|;|&|\+|and|or|,\s*and)\s*", re.IGNORECASE)
+_JOINERS = re.compile(r"\s*(?:,|;|&|\+|and|,\s*and)\s*", re.IGNORECASE)
+_EITHER = re.compile(r"\s*,?\s*(?:or|and/or|/)\s*", re.IGNORECASE)
 LONGEST = 10_000  # characters of a paragraph in which reasons are looked for
 _POINTS = re.compile(r"\s*\((\d{1,3})(?:\s*(?:points?|p))?\)\s*")
 
@@ -114,7 +112,9 @@ def read_key(check: Sequence[Token]) -> tuple[str, ...]:
             continue
         end = next((i for i in range(position, len(pieces)) if pieces[i].type == "strong_close"), len(pieces))
         found = bold_letters(plain_text(pieces[position + 1 : end]))
-        fits = _ANSWER_WORDS.fullmatch(before) if not letters else _JOINERS.fullmatch(before)
+        if found and letters and _EITHER.fullmatch(before):
+            return ()  # "a or b" does not say which
+        fits = _JOINERS.fullmatch(before) if letters else not before.strip() or ANSWER_WORDS.fullmatch(before)
         if not found or not fits:
             break
         letters.extend(letter for letter in found if letter not in letters)
@@ -144,6 +144,18 @@ def read_reasons(check: Sequence[Token], letters: Sequence[str], render: Render)
                 text = collapse(plain_text(sentence))
                 _note(reasons, sentence_letters(text), letters, _unwrapped(render(sentence)), text)
     return reasons
+
+
+def is_reasons(node: Node, letters: Collection[str]) -> bool:
+    """Whether a block of a Check is a list of reasons, one for each of its lines' options."""
+    named = [letter for letter, _ in lettered_items(node)]
+    return bool(named) and all(letter in letters for letter in named)
+
+
+def is_points(node: Node) -> bool:
+    """Whether a block of a Check is the list of a rubric's points."""
+    items = children_of(node) if node.kind == "bullet_list_open" else []
+    return bool(items) and all(_POINTS.match(plain_text(item.tokens[:4])) for item in items)
 
 
 def _is_key(sentence: Sequence[Token]) -> bool:

@@ -11,6 +11,7 @@ import mmdr
 from app.curriculum.text import collapse
 
 LONGEST_DIAGRAM = 20_000
+COLUMN_PX = 680  # a wider drawing would be too small to read in the column of a lesson
 _UNSAFE_LINE = re.compile(r"^\s*(?:click|href|link|links)\b.*$|^\s*%%\{.*$", re.IGNORECASE | re.MULTILINE)
 _LABEL = re.compile(
     r"""\[+\(?"?([^\[\]"|]+)"?\)?\]+|\(+"?([^()"|]+)"?\)+|\{+"?([^{}"|]+)"?\}+|\|"?([^|"]+)"?\||:\s*([^\n;]+)"""
@@ -116,4 +117,7 @@ def diagram_figure(source: str, address: str, size: tuple[int, int] = (0, 0)) ->
     alt = escape(describe_diagram(source))
     image = f'<img src="{escape(address)}" alt="{alt}"{room} loading="lazy">'
     words = f"<details><summary>The diagram as text</summary>{text}</details>"
+    if size[0] > COLUMN_PX:
+        frame = f'<div class="scroll" tabindex="0" role="group" aria-label="Diagram">{image}</div>'
+        return f'<figure class="mermaid wide">{frame}{words}</figure>\n'
     return f'<figure class="mermaid">{image}{words}</figure>\n'

@@ -65,7 +65,7 @@ def variant(item: Item, seed: int) -> Item:
         return fill(text, variables)
 
     def fold(one: Fold) -> Fold:
-        return replace(one, html=html(one.html), text=plain(one.text))
+        return replace(one, html=html(one.html), text=plain(one.text), rest_html=html(one.rest_html))
 
     def option(one: Option) -> Option:
         return replace(

@@ -9,7 +9,15 @@ from app.curriculum.blocks import Item
 from app.curriculum.engine import Engine
 from app.curriculum.generate import fill, variables_of
 from app.curriculum.keys import Key, UnusableKeyError, is_named, key_of
-from app.curriculum.quantities import UNITS, Typed, canonical_unit, close, parse_quantity, read_tolerance
+from app.curriculum.quantities import (
+    UNITS,
+    Typed,
+    canonical_unit,
+    close,
+    format_value,
+    parse_quantity,
+    read_tolerance,
+)
 from app.curriculum.verdict import Verdict, not_understood
 
 _TWINS = {"kB": "KiB", "MB": "MiB", "GB": "GiB", "TB": "TiB", "PB": "PiB"}
@@ -179,3 +187,34 @@ def _off(value: float, key: Key) -> str:
     if ratio > 10 or ratio < 0.1:
         return "Not yet, and not close. Look at what is multiplied by what, or open a hint."
     return "Not yet. Try again, or open a hint."
+
+
+def key_words(item: Item, seed: int, engine: Engine | None) -> str:
+    """The key of a numeric item for this seed in words: "78.8 GB", "width 8, depth 2"; empty without one."""
+    variables = variables_of(item, seed)
+    named = item.answer if is_named(item.answer) else {"": item.answer}
+    said = []
+    for name, answer in named.items():
+        asked = _Asked(item, answer, str(name), variables, engine)
+        try:
+            key = asked.key(answer)
+        except UnusableKeyError:
+            return ""
+        unit = asked.unit or ("" if name else item.unit)
+        exact = read_tolerance(item.tolerance) == read_tolerance("exact")
+        said.append(f"{str(name).replace('_', ' ')} {_key_in_words(key, unit, exact=exact)}".strip())
+    return ", ".join(said)
+
+
+def _key_in_words(key: Key, unit: str, *, exact: bool) -> str:
+    if key.is_range:
+        return f"{_amount(key.low, '', exact=exact)} to {_amount(key.high, unit, exact=exact)}"
+    return _amount(key.value, unit, exact=exact)
+
+
+def _amount(value: float, unit: str, *, exact: bool) -> str:
+    """Three digits say enough where a tolerance is allowed; an exact key is written in full."""
+    whole = value == int(value) and abs(value) < 1e15
+    if exact or whole:
+        return f"{int(value):,} {unit}".strip() if whole else f"{value:.12g} {unit}".strip()
+    return format_value(value, unit)

@@ -8,7 +8,16 @@ from markdown_it.token import Token
 
 from app.curriculum.annotate import plain_text
 from app.curriculum.blocks import Fold, Item, ItemKind, Option
-from app.curriculum.choices import Render, read_key, read_options, read_reasons, read_rubric, with_reasons
+from app.curriculum.choices import (
+    Render,
+    is_points,
+    is_reasons,
+    read_key,
+    read_options,
+    read_reasons,
+    read_rubric,
+    with_reasons,
+)
 from app.curriculum.extensions import (
     ITEM_FIELDS,
     ITEM_ID,
@@ -100,8 +109,8 @@ def build_item(draft: Draft, page: Page, render: Render) -> tuple[Item, bool]:
         code_in_prompt=tuple(
             t.info.strip().split()[0] for t in prompt if t.type == "fence" and t.info.strip()
         ),
-        hints=tuple(_fold(fold, render) for fold in draft.hints),
-        checks=tuple(_fold(fold, render) for fold in draft.checks),
+        hints=tuple(_fold(fold, render, {}) for fold in draft.hints),
+        checks=tuple(_fold(fold, render, extra) for fold in draft.checks),
         skill=fields.text("skill"),
         origin=fields.text("from"),
         content_hash=_content_hash(kind, text, options, extra, fields),
@@ -204,6 +213,8 @@ def _choice(
         problem = "the item has no options; write them as bullets - a) …"
     elif check is not None and not key:
         problem = "the Check names no option; begin it with the right letters in bold: **b)**"
+    elif len(key) > 2 and sorted(key) == sorted(letters) and list(key) != sorted(key):
+        problem = f"the Check puts all options in an order; if that is asked, write order: [{', '.join(key)}]"
     elif unknown := [letter for letter in key if letter not in letters]:
         problem = f"the Check says {', '.join(unknown)}, but the options are {', '.join(letters)}"
     if problem:
@@ -270,11 +281,16 @@ def _check_folds(draft: Draft, kind: ItemKind, text: str, page: Page) -> None:
             page.report.add("IT006", draft.line, "this looks like an ordering item")
 
 
-def _fold(placed: PlacedFold, render: Render) -> Fold:
+def _fold(placed: PlacedFold, render: Render, extra: Mapping[str, Any]) -> Fold:
     nodes = blocks(placed.tokens)
+    letters = {option.letter for option in extra.get("options", ()) if option.feedback_html}
+    rest = [
+        node for node in nodes if not (is_reasons(node, letters) or (extra.get("rubric") and is_points(node)))
+    ]
     return Fold(
         html=render(placed.tokens),
         text=collapse(plain_text(placed.tokens)),
         blocks=tuple(node.name for node in nodes),
         line=placed.line,
+        rest_html="\n".join(render(node.tokens).strip() for node in rest),
     )

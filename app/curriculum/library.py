@@ -16,6 +16,7 @@ from app.curriculum.course import Course, Library
 from app.curriculum.course_readme import Readme, read_readme
 from app.curriculum.engine import Engine
 from app.curriculum.header import FILE_NUMBER
+from app.curriculum.image_size import ENOUGH, image_size
 from app.curriculum.library_files import (
     Folder,
     Stamps,
@@ -68,6 +69,7 @@ class LibraryStore:
         self._interval_s, self._clock = interval_s, clock
         self._files: dict[Path, _File] = {}
         self._parsed: dict[tuple[str, str], tuple[str, Lesson]] = {}  # (course, path) → key, lesson
+        self._sizes: dict[Path, tuple[tuple[int, int], tuple[int, int]]] = {}  # stamp, width and height
         self._lock = threading.Lock()
         self._stamps: Stamps = {}
         self._checked = float("-inf")
@@ -134,6 +136,19 @@ class LibraryStore:
         self._files[path] = _File(stamp, text, hashlib.sha256(data).hexdigest()[:16])
         return self._files[path]
 
+    def _size(self, path: Path, stamps: Stamps) -> tuple[int, int]:
+        """An image's width and height, looked up again only when its stamp changed."""
+        stamp = stamps.get(path, (0, 0))
+        known = self._sizes.get(path)
+        if known is None or known[0] != stamp:
+            try:
+                with path.open("rb") as file:
+                    known = (stamp, image_size(file.read(ENOUGH)))
+            except OSError:
+                return 0, 0
+            self._sizes[path] = known
+        return known[1]
+
     def _readme(self, topic: str, folder: Folder, stamps: Stamps) -> Readme:
         file = self._text(folder.pages["README"], stamps) if "README" in folder.pages else None
         return read_readme(file.text, course=topic, context=Context()) if file else Readme()
@@ -158,7 +173,10 @@ class LibraryStore:
             lessons=lessons,
             glossary=glossary,
             references=frozenset(folder.references),
-            images=folder.images,
+            images=frozenset(folder.images),
+            image_sizes={
+                name: size for name, path in folder.images.items() if all(size := self._size(path, stamps))
+            },
             has_resources="RESOURCES" in folder.pages,
         )
 
@@ -248,6 +266,7 @@ def _fingerprint(index: CourseIndex) -> list[object]:
         sorted(index.glossary or ()),
         sorted(index.references or ()),
         sorted(index.images or ()),
+        sorted((name, *size) for name, size in index.image_sizes.items()),
     ]
 
 

@@ -19,7 +19,7 @@ class Folder:
     pages: dict[str, Path] = field(default_factory=dict)  # README, GLOSSARY, RESOURCES
     lessons: dict[str, Path] = field(default_factory=dict)
     references: dict[str, Path] = field(default_factory=dict)
-    images: frozenset[str] = frozenset()
+    images: dict[str, Path] = field(default_factory=dict)  # by the path below images/
 
 
 def read_stamps(root: Path) -> dict[Path, tuple[int, int]]:
@@ -38,7 +38,6 @@ def read_stamps(root: Path) -> dict[Path, tuple[int, int]]:
 def find_folders(root: Path, stamps: Stamps) -> dict[str, Folder]:
     """The courses and their files. Private files (NOTES.md, learning-records/) are not among them."""
     folders: dict[str, Folder] = {}
-    images: dict[str, set[str]] = {}
     for path in sorted(stamps):
         parts = path.relative_to(root).parts
         if len(parts) < 2 or any(part.startswith(".") for part in parts):
@@ -47,15 +46,13 @@ def find_folders(root: Path, stamps: Stamps) -> dict[str, Folder]:
         folder = folders.setdefault(topic, Folder(root / topic))
         if path.suffix.lower() != ".md":
             if "images" in rest[:2]:
-                images.setdefault(topic, set()).add("/".join(rest[rest.index("images") + 1 :]))
+                folder.images["/".join(rest[rest.index("images") + 1 :])] = path
         elif len(rest) == 1 and path.stem in ("README", "GLOSSARY", "RESOURCES"):
             folder.pages[path.stem] = path
         elif len(rest) == 2 and rest[0] == "lessons":
             folder.lessons[path.stem] = path
         elif len(rest) == 2 and rest[0] == "reference":
             folder.references[path.stem] = path
-    for topic, names in images.items():
-        folders[topic].images = frozenset(names)
     return {topic: folder for topic, folder in folders.items() if folder.pages or folder.lessons}
 
 

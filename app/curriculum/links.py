@@ -30,6 +30,7 @@ class CourseIndex:
     glossary: frozenset[str] | None = None  # anchors
     references: frozenset[str] | None = None  # slugs
     images: frozenset[str] | None = None  # paths below images/
+    image_sizes: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # width and height, if known
     has_resources: bool = True
 
 
@@ -50,6 +51,7 @@ class Target:
     kind: str = ""  # "" | term | planned | broken-link | removed
     code: str = ""  # of the problem, if there is one
     message: str = ""
+    size: tuple[int, int] = (0, 0)  # of an image, if known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,4 +213,5 @@ def resolve_image(written: str, place: Place, context: Context) -> Target:
         found = context.exists(path)
     else:
         found = known is None or known.images is None or name in known.images
-    return Target(href=f"/courses/{course}/images/{name}") if found else missing
+    size = known.image_sizes.get(name, (0, 0)) if known else (0, 0)
+    return Target(href=f"/courses/{course}/images/{name}", size=size) if found else missing

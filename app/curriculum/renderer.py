@@ -95,7 +95,9 @@ class Renderer(RendererHTML):
         shown = f' title="{escape(str(title))}"' if title else ""
         source, link = token.meta.get("src", ""), token.meta.get("link", "")
         if source:
-            return f'<img src="{escape(source)}" alt="{alt}"{shown} loading="lazy">'
+            width, height = token.meta.get("size", (0, 0))
+            room = f' width="{width}" height="{height}"' if width and height else ""
+            return f'<img src="{escape(source)}" alt="{alt}"{shown}{room} loading="lazy">'
         if link:
             return f'<a class="image-elsewhere" href="{escape(link)}">{alt or escape(link)}</a>'
         named = alt or escape(str(token.attrGet("src") or "")[:80])

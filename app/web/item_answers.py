@@ -38,7 +38,7 @@ def options(
                 fixed=settled,
                 look=_look(option, item, answered, missed=missed) if settled else "",
                 verdict=_verdict(option, item, state, answered) if settled else "",
-                say_html=option.feedback_html if settled and option.letter in answered else "",
+                say_html=option.feedback_html if done or (settled and option.letter in answered) else "",
             )
         )
     return tuple(views)

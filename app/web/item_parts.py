@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.curriculum.blocks import Fold, Item, ItemKind
+from app.curriculum.blocks import Item, ItemKind
 from app.services.feedback import Feedback
 from app.services.item_state import ItemState
 
@@ -108,7 +108,8 @@ class ItemView:
     next_hint: int = 0
     check_open: bool = False
     check_label: str = "Check"
-    folds: Sequence[Fold] = ()  # of a rubric only after it was scored: they hold the points
+    key: str = ""  # of a number, with its unit
+    checks: Sequence[str] = ()  # HTML; what stands elsewhere on the item is left out
     ask_score: bool = False
     score: str = ""
     scores: Sequence[tuple[str, str]] = SCORES
@@ -132,6 +133,7 @@ class ItemContext:
     confidence: str = ""
     action: str = ""  # what was just done, in a fragment
     puzzle: Any = None
+    key: str = ""  # of a number, in words
 
 
 def shape_of(item: Item) -> str:

@@ -51,7 +51,8 @@ def item_view(item: Item, state: ItemState, context: ItemContext) -> ItemView:
         next_hint=_next_hint(item, state),
         check_open=opened,
         check_label="What the calculator says" if item.kind is ItemKind.PREDICT else "Check",
-        folds=() if item.rubric and state.answer is not None and state.score is None else item.checks,
+        key=context.key if opened else "",
+        checks=_checks(item, state, reasons_shown=done) if opened else (),
         ask_score=opened and not graded and not item.rubric and state.answer is not None,
         score=state.score.verdict if state.score else "",
         points=answers.points(item, state) if state.answer is not None else (),
@@ -59,6 +60,18 @@ def item_view(item: Item, state: ItemState, context: ItemContext) -> ItemView:
         puzzle=context.puzzle,
         say=words.say_aloud(item, state, context),
     )
+
+
+def _checks(item: Item, state: ItemState, *, reasons_shown: bool) -> tuple[str, ...]:
+    """The Check without what stands in its own place: reasons on their options, points to be ticked.
+
+    A rubric's model answer waits until the learner has scored their own, or asks for it.
+    """
+    scoring = bool(item.rubric) and state.answer is not None
+    if scoring and state.score is None and not state.shown:
+        return ()
+    apart = scoring or (reasons_shown and bool(item.options))
+    return tuple(html for fold in item.checks if (html := fold.rest_html if apart else fold.html))
 
 
 def _editing(state: ItemState, context: ItemContext) -> bool:

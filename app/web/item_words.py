@@ -7,6 +7,7 @@ from markupsafe import Markup, escape
 
 from app.curriculum.blocks import Item, ItemKind
 from app.curriculum.grading import expected_form
+from app.curriculum.quantities import read_tolerance
 from app.services.feedback import Feedback
 from app.services.item_state import ItemState, is_self_scored
 from app.web.item_answers import letters
@@ -143,9 +144,15 @@ def _verdict_aloud(item: Item, state: ItemState, feedback: Feedback | None) -> s
 def expects(item: Item) -> str:
     """The form that is asked for, beside the box."""
     form = expected_form(item)
-    tolerance = str(item.tolerance)
-    exact = tolerance in ("0", "0%")
-    return f"{form}; exact" if exact else f"{form}; within {tolerance}" if tolerance else form
+    if isinstance(item.answer, list | tuple):
+        return form  # a range: anything in it is right
+    allowed = read_tolerance(item.tolerance)
+    if allowed == read_tolerance("exact"):
+        return f"{form}; exact"
+    relative, absolute = allowed or (0.0, 0.0)
+    if relative:
+        return f"{form}; within {100 * relative:g} %"
+    return f"{form}; within {absolute:g} {item.unit}".rstrip() if absolute else form
 
 
 def older_text(state: ItemState) -> str:

@@ -10,10 +10,11 @@ from fastapi.responses import HTMLResponse
 
 from app.curriculum.blocks import Item, ItemKind, Widget
 from app.curriculum.generate import variant
+from app.curriculum.grading_numeric import key_words
 from app.services.courses import place_of
 from app.services.feedback import feedback_on
 from app.services.house import House
-from app.services.item_state import ItemState, is_self_scored
+from app.services.item_state import ItemState, check_is_open, is_self_scored
 from app.services.learning import Outcome, Visit, open_lesson
 from app.web.dependencies import Form, Here
 from app.web.item_parts import ItemContext, ItemView, anchor_of
@@ -26,6 +27,7 @@ from app.web.puzzles import lesson_widget, puzzle_widget
 from app.web.rendering import render, render_to_string
 
 TEMPLATE = "pages/lesson.html"
+WITH_A_NUMBER = (ItemKind.NUMERIC, ItemKind.PREDICT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +76,12 @@ class Making:
             confidence=outcome.confidence if outcome else "",
             action=outcome.action if outcome else "",
             puzzle=puzzle,
+            key=self._key(item, state) if item.kind in WITH_A_NUMBER and not item.options else "",
         )
+
+    def _key(self, item: Item, state: ItemState) -> str:
+        opened = self.checks_open or check_is_open(item, state)
+        return key_words(item, state.seed, self.house.engine) if opened else ""
 
 
 def lesson_page(

@@ -12,7 +12,6 @@ from app.curriculum.grading import Met, puzzle_inputs, requirements
 from app.curriculum.grading_puzzle import flat, is_locked
 from app.services.feedback import numbers_of
 from app.services.inputs import InputProblems, parse_inputs
-from app.web import numbers
 from app.web.controls import DOUBLE, HALVE, path_of, query_name, stepped
 from app.web.dependencies import Form
 from app.web.lesson_sections import css_id
@@ -20,7 +19,6 @@ from app.web.pipeline_widgets import KINDS as PIPELINES
 from app.web.pipeline_widgets import pipeline_widget
 from app.web.requirements import in_words, value_in_words
 from app.web.values import address, in_effect
-from app.web.verdict import Verdict
 from app.web.widgets import Requirement, WidgetView, by_path, widget_view
 
 MAX_TYPED = 40  # characters of one control
@@ -164,9 +162,8 @@ def _view(
         if parsed is not None:
             values = in_effect(parsed)
             url = address(values, catalog)
-    shown = answer if verb == "estimate" else {**answer, "memory": None}
-    view = widget_view(
-        shown,
+    return widget_view(
+        answer,
         values,
         show=show,
         controls=controls,
@@ -177,20 +174,3 @@ def _view(
         open_url=url,
         catalog=catalog,
     )
-    plain = verb == "estimate" or answer.get("problems") or not answer.get("legal", True)
-    return view if plain else replace(view, verdict=serving_verdict(answer))
-
-
-def serving_verdict(answer: Mapping[str, Any]) -> Verdict:
-    """What the answer of the serve verb comes to: the weakest GPU decides."""
-    memory = answer.get("memory") or {}
-    if not memory.get("stages"):
-        return Verdict(state="fits", lead="Legal.", rest="")
-    peak, limit = float(memory["peak_bytes"]), float(memory["limit_bytes"])
-    need = f"{numbers.gib_number(peak)} of {numbers.gib_number(limit)}{numbers.NBSP}GiB"
-    tokens = numbers.count(int(answer.get("kv_capacity_tokens") or 0))
-    if memory["fits"] == "no":
-        over = numbers.gib(peak - limit)
-        return Verdict(state="over", lead="Does not fit:", rest=f"one GPU needs {need}, over by {over}.")
-    state, lead = ("fits", "Fits,") if memory["fits"] == "yes" else ("borderline", "Borderline:")
-    return Verdict(state=state, lead=lead, rest=f"with room for {tokens} tokens of cache.")

@@ -8,6 +8,8 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
+from app.web.typography import bound, prose
+
 TEMPLATES = Path(__file__).resolve().parent.parent.parent / "templates"
 
 environment = Environment(
@@ -17,6 +19,7 @@ environment = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
+environment.filters.update(prose=prose, bound=bound)
 
 
 def wants_fragment(request: Request) -> bool:

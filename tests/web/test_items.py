@@ -60,6 +60,50 @@ def test_show_me_opens_the_check_without_an_answer(
     assert stored(small_app) == [("show", "", "", 0, 0)]
 
 
+def test_after_the_reveal_every_reason_stands_once(learner: TestClient, lesson_url: str) -> None:
+    answer(learner, lesson_url, "legs", option="a")
+    for part in (
+        answer(learner, lesson_url, "legs", action="show"),
+        answer(learner, lesson_url, "guess", option="a"),
+        answer(learner, lesson_url, "guess", action="show"),
+    ):
+        part = re.sub(r'data-say="[^"]*"', "", part)
+        for reason in ("That is one cat.", "You doubled once too often", "It is called small."):
+            assert part.count(f'<div class="say">{reason}') == part.count(reason) <= 1
+        assert part.count("The secret of the") == 1
+    assert "You doubled once too often" in answer(learner, lesson_url, "legs", action="show")
+
+
+def test_show_me_prints_the_number_with_its_unit(learner: TestClient, lesson_url: str) -> None:
+    assert '<p class="key-value">112\u00a0GB</p>' in answer(learner, lesson_url, "state", action="show")
+    assert "key-value" not in answer(learner, lesson_url, "vary", value="3")
+    answer(learner, lesson_url, "vary", action="numbers")
+    part = answer(learner, lesson_url, "vary", action="show", seed="1")
+    shown = re.search(r'<p class="key-value">(\d+)</p>', part)
+    start = re.search(r"What is (\d+) plus one", part)
+    assert shown
+    assert start
+    assert int(shown.group(1)) == int(start.group(1)) + 1
+
+
+@pytest.mark.parametrize("item_id", ["state", "vary", "legs", "guess", "essay", "sort", "puzzle", "warm"])
+def test_nothing_gives_the_key_away_early(learner: TestClient, lesson_url: str, item_id: str) -> None:
+    part = item(learner.get(lesson_url).text, item_id)
+    for secret in ("secret", "key-value", "112", "is-right", "One more than", "Names the", "It is called"):
+        assert secret not in part.replace("The secret", "secret"), secret
+
+
+def test_a_rubric_that_is_only_shown_has_its_points(learner: TestClient, lesson_url: str) -> None:
+    part = answer(learner, lesson_url, "essay", action="show")
+    assert "no check" not in part
+    assert "Names the weights" in part
+    assert "A weak answer" in part
+
+
+def test_the_form_of_an_answer_says_what_is_allowed(learner: TestClient, lesson_url: str) -> None:
+    assert "within 2\u00a0%" in item(learner.get(lesson_url).text, "state")
+
+
 def test_hints_open_one_by_one_and_are_counted(
     small_app: FastAPI, learner: TestClient, lesson_url: str
 ) -> None:
@@ -179,6 +223,7 @@ def test_a_rubric_is_written_first_and_scored_then(learner: TestClient, lesson_u
     assert "A weak answer" not in part, "shown after scoring"
     part = answer(learner, lesson_url, "essay", action="score", point=["0", "2"])
     assert "3 of 4 by your own score" in part
+    assert part.count("Names the weights") == 1, "the points stand where they are ticked"
     assert "passed, by your score" in part
     assert "A weak answer" in part
     part = answer(learner, lesson_url, "essay", action="score", point=["1"])
