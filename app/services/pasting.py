@@ -14,6 +14,8 @@ from app.services.preview_files import Reading, problems_alone
 from app.services.questions import with_images
 
 LONGEST_NAME = 200
+# What the calculator is asked to check while somebody waits. A lesson has a few dozen of each.
+MOST_COMMENTS, MOST_WRONG_VALUES = 150, 300
 NAMELESS = "pasted.md"
 COURSE = "preview"
 HERE = f"/courses/{COURSE}/"
@@ -26,6 +28,18 @@ def read_pasted(text: str, name: str, engine: Engine) -> Reading:
     slug = path.removesuffix(".md")
     lesson = parse(text, course=COURSE, slug=slug, path=path, context=Context(engine=engine))
     return Reading(lesson=_on_its_own(lesson), problems=problems_alone(lesson, engine), text=text)
+
+
+def too_much(text: str) -> str:
+    """Why a text is more than a lesson; empty when it may be one."""
+    comments, values = text.count("<!--"), text.count("value:")
+    if comments > MOST_COMMENTS:
+        found, most = f"{comments:,} comments (items, figures, numbers)", MOST_COMMENTS
+    elif values > MOST_WRONG_VALUES:
+        found, most = f"{values:,} wrong values", MOST_WRONG_VALUES
+    else:
+        return ""
+    return f"The text has {found}; at most {most} are taken at once. Split it into lessons."
 
 
 def _on_its_own(lesson: Lesson) -> Lesson:

@@ -15,6 +15,7 @@ from app.web.item_views import item_view
 from app.web.puzzles import lesson_widget, puzzle_widget
 
 MAX_SEED = 1_000_000
+MOST_SHOWN = 500  # problems on one page; a lesson has a few, a hostile text as many as it likes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +43,7 @@ class PreviewView:
     rows: Sequence[Row]
     closing_html: str
     counts: Counts
+    not_shown: int  # problems beyond those beside the text
     keys: bool
     seed: int
     varied: bool  # whether any item has numbers that change with the seed
@@ -52,7 +54,9 @@ def preview_view(
     lesson: Lesson, problems: Sequence[Problem], text: str, engine: Engine, *, keys: bool, seed: int
 ) -> PreviewView:
     """The view of a lesson with the numbers of this seed, as learner or with the keys shown."""
-    head, blocks = placed(lesson, problems, text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
+    head, blocks = placed(
+        lesson, problems[:MOST_SHOWN], text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    )
     header = (
         ("Mission", lesson.mission_html),
         ("Primary source", lesson.source_html),
@@ -83,6 +87,7 @@ def preview_view(
         rows=rows,
         closing_html=lesson.closing_html,
         counts=counted(problems),
+        not_shown=max(0, len(problems) - MOST_SHOWN),
         keys=keys,
         seed=seed,
         varied=any(item.vary for item in lesson.items),

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, HTTPException, Request, Response
 from starlette.datastructures import UploadFile
 from starlette.types import Message
 
-from app.services.pasting import read_pasted
+from app.services.pasting import read_pasted, too_much
 from app.web.dependencies import HouseDep
 from app.web.preview_views import PreviewView, preview_view, seed_of
 from app.web.rendering import render
@@ -60,6 +60,7 @@ async def _pasted(request: Request) -> Pasted:
         problem = "There is no text yet. Paste a lesson or choose a file."
     if len(text.encode("utf-8", "surrogatepass")) > MAX_LESSON_BYTES:
         problem = TOO_LARGE
+    problem = problem or too_much(text)
     return Pasted(
         text=text,
         name=name,

@@ -1,5 +1,6 @@
 """/teach/preview: a lesson is pasted or chosen, shown and linted; nothing of it stays."""
 
+import html
 import re
 from collections.abc import Iterator
 
@@ -88,6 +89,8 @@ def test_a_file_is_read_and_its_name_counts(client: TestClient) -> None:
         ({}, None, "There is no text yet"),
         ({"text": "  \n "}, None, "There is no text yet"),
         ({}, b"ok\nnot \xff utf-8", "not UTF-8 text (line 2)"),
+        ({"text": "<!-- item -->\n" * 151}, None, "has 151 comments"),
+        ({"text": "value: 1\n" * 301}, None, "has 301 wrong values"),
         ({"text": "kept", "name": "mine.md"}, b"\xff", "not UTF-8 text (line 1)"),
     ],
 )
@@ -98,7 +101,7 @@ def test_what_cannot_be_shown_says_why_and_keeps_the_text(
     answer = client.post("/teach/preview", data=data or {"text": ""}, files=files)
     assert answer.status_code == 422
     assert said in answer.text
-    assert data.get("text", "").strip() in answer.text
+    assert html.escape(data.get("text", "").strip()) in answer.text
 
 
 def test_the_text_comes_back_as_it_was(client: TestClient) -> None:
@@ -164,6 +167,13 @@ def test_nothing_is_stored(client: TestClient) -> None:
     assert rows_in(client) == before
     assert "set-cookie" not in answer.headers
     assert "Sharding" not in client.get("/teach/preview").text
+
+
+def test_a_page_holds_so_many_problems_and_says_how_many_more(client: TestClient) -> None:
+    page = send(client, "![](x.png)\n\n" * 2000)
+    assert page.count('<li class="') <= 500
+    assert re.search(r"<b>[\d,]+ more problems\.</b>", page)
+    assert page.count("image missing") + page.count("[") >= 2000
 
 
 def test_hostile_markdown_is_shown_in_time(client: TestClient) -> None:
