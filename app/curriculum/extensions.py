@@ -48,11 +48,10 @@ def read_fields(text: str, line: int, allowed: tuple[str, ...], page: Page) -> F
             page.report.add("HT003", line + number, f"the note is not shown to readers: {row.strip()}")
     loaded = read_yaml(text, fast=True)
     if isinstance(loaded, YamlError):
+        on_one_line = "\n" not in text.strip() and text.count(":") > 1
+        why = "write each field on a line of its own" if on_one_line else loaded.message
         page.report.add(
-            "EX003",
-            line + loaded.line,
-            f"the comment cannot be read as YAML: {loaded.message}",
-            source=text.strip(),
+            "EX003", line + loaded.line, f"the comment cannot be read as YAML: {why}", source=text.strip()
         )
         fields.readable = fields.sound = False
     elif loaded is None:

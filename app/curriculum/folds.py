@@ -96,6 +96,8 @@ class Folds:
             last = position + 1 == len(self.stack)
             limit = len(self.source.lines) if last else self.stack[position + 1].start
             close = next((i for i in range(fold.start + 1, limit) if self._stops(i)), limit)
+            while close > fold.start + 1 and not self.source.lines[close - 1].strip():
+                close -= 1  # blank lines at the end of the file are no lines for the Markdown parser
             fold.closed = False
             message = "the details block is not closed; it was closed before the next item or heading"
             fix = "add </details> on a line of its own"

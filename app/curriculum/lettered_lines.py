@@ -6,33 +6,37 @@ from app.curriculum.annotate import plain_text
 from app.curriculum.text import option_letter
 from app.curriculum.tree import Node
 
+_PARAGRAPH = ["paragraph_open", "inline", "paragraph_close"]
+
 
 def split_options(prompt: list[Token]) -> tuple[list[Token], list[tuple[str, Node]]] | None:
-    """The prompt without its lettered lines, and the options; None when the last paragraph has none.
+    """The prompt without its lettered lines, and the options; None when its last paragraphs have none.
 
     The letters must run from a without a gap, so that prose with a stray "a) " is not taken apart.
     """
-    if len(prompt) < 3 or [token.type for token in prompt[-3:]] != [
-        "paragraph_open",
-        "inline",
-        "paragraph_close",
-    ]:
-        return None
-    opening, inline, closing = prompt[-3:]
-    lines = _lines(inline.children or [])
-    letters = [option_letter(plain_text(line)) for line in lines]
-    first = next((at for at, letter in enumerate(letters) if letter == "a"), None)
+    start = len(prompt)
+    while start >= 3 and [token.type for token in prompt[start - 3 : start]] == _PARAGRAPH:
+        start -= 3
+    lines = [
+        (at, line) for at in range(start, len(prompt), 3) for line in _lines(prompt[at + 1].children or [])
+    ]
+    letters = [option_letter(plain_text(line)) for _, line in lines]
+    first = max((at for at, letter in enumerate(letters) if letter == "a"), default=None)
     if first is None:
         return None
     tail = letters[first:]
     if len(tail) < 2 or tail != [chr(ord("a") + at) for at in range(len(tail))]:
         return None
-    rest = prompt[:-3]
-    if first:
-        kept = inline.copy()
-        kept.children = _joined(lines[:first])
-        rest += [opening, kept, closing]
-    return rest, [(letter, _option(line, inline)) for letter, line in zip(tail, lines[first:], strict=True)]
+    at = lines[first][0]
+    rest = prompt[:at]
+    if kept := [line for where, line in lines[:first] if where == at]:
+        inline = prompt[at + 1].copy()
+        inline.children = _joined(kept)
+        rest += [prompt[at], inline, prompt[at + 2]]
+    return rest, [
+        (letter, _option(line, prompt[where + 1]))
+        for letter, (where, line) in zip(tail, lines[first:], strict=True)
+    ]
 
 
 def _lines(children: list[Token]) -> list[list[Token]]:

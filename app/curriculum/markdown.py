@@ -21,6 +21,7 @@ LONGEST_INLINE = 10_000  # characters of one paragraph or cell that are read as 
 MOST_BRACKETS = 500  # of one paragraph: each is looked at again for every other
 _RAW = re.compile(r"<(script|pre|style|textarea)(?=[\s>]|$)", re.IGNORECASE)
 _TAG_NAME = re.compile(r"</?([A-Za-z][\w:-]*)")
+_FIRST_OPTION = re.compile(r"[-*+]\s+[*_]{0,2}(?:\(a\)|a[).])[*_]{0,2}\s", re.IGNORECASE)
 _CALC = re.compile(r"<!--\s*calc\s*:")
 
 
@@ -32,6 +33,7 @@ def make_markdown(*, math: bool) -> MarkdownIt:
     md.enable("table")
     md.block.ruler.before("table", "too_deep", _too_deep)
     md.block.ruler.before("table", "fold", _fold, {"alt": ["paragraph", "reference", "blockquote", "list"]})
+    md.block.ruler.before("code", "indented_options", _indented_options)
     md.block.ruler.at("html_block", _html_block, {"alt": ["paragraph", "reference", "blockquote"]})
     md.core.ruler.at("inline", _inline)
     md.validateLink = lambda url: True  # type: ignore[method-assign]  # links are judged, and refused aloud, in links.py
@@ -66,6 +68,35 @@ def _too_deep(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     token.meta = {"deep": True}
     state.line = end
     return True
+
+
+def _indented_options(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Choices that stand too deep are code to CommonMark: move them out, so that they are read as a list."""
+    if silent or not state.is_code_block(start):
+        return False
+    first = state.bMarks[start] + state.tShift[start]
+    if not _FIRST_OPTION.match(state.src, first, state.eMarks[start]):
+        return False
+    excess = state.sCount[start] - state.blkIndent
+    for line in range(start, end):
+        if state.isEmpty(line):
+            continue
+        if state.sCount[line] - state.blkIndent < excess:
+            break
+        _outdent(state, line, excess)
+    return False  # the rule for lists takes it from here
+
+
+def _outdent(state: StateBlock, line: int, columns: int) -> None:
+    """Take that many columns off the indentation of a line."""
+    position, gone = state.bMarks[line], 0
+    while gone < columns:
+        gone += 4 - (state.bsCount[line] + gone) % 4 if state.src[position] == "\t" else 1
+        position += 1
+    state.tShift[line] -= position - state.bMarks[line]
+    state.bMarks[line] = position
+    state.sCount[line] -= gone
+    state.bsCount[line] += gone
 
 
 def _fold(state: StateBlock, start: int, end: int, silent: bool) -> bool:

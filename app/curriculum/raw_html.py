@@ -39,6 +39,7 @@ _OWN = {
     "aria-label",
 }  # ours to give; in raw HTML they are dropped
 Resolve = Callable[[str, str], str]  # (attribute, address as written) → address on the site, or ""
+_BARE = {"open", "hidden", "disabled", "reversed", "markdown", "controls"}  # attributes that take no value
 _VOID = {"br", "hr", "img"}
 DEEPEST = 40  # raw tags open at once on a page; browsers and the sanitizer slow down on thousands
 
@@ -101,11 +102,17 @@ def _piece(
         end = _end_of_element(content, tag, name, end)
         findings.append(Finding("HT002", content[start:end], start))
         return "", end
-    if tag is None or name not in TAGS or not depth.allows(name, bool(tag.group(1))):
+    if tag is None or name not in TAGS or _is_prose(tag) or not depth.allows(name, bool(tag.group(1))):
         if text != "<":
             findings.append(Finding("HT001", text, start))
         return escape(text, quote=False), end
     return _allowed(tag, name, start, findings, resolve), end
+
+
+def _is_prose(tag: re.Match[str]) -> bool:
+    """Whether words stand where attributes belong, as in "if a<b and c>d"."""
+    bare = [key.lower() for key, value in _ATTRIBUTE.findall(tag.group(3)) if not value]
+    return any(key not in _BARE and not key.startswith("on") for key in bare)
 
 
 def _end_of_element(content: str, tag: re.Match[str], name: str, end: int) -> int:

@@ -7,20 +7,20 @@ from typing import Any
 from markdown_it.token import Token
 
 from app.curriculum.annotate import plain_text
-from app.curriculum.blocks import Block, Heading, Item, ItemKind, Prose, Rep
+from app.curriculum.blocks import Block, Heading, Item, ItemKind, Prose
 from app.curriculum.choices import Render, lettered_items, without_prefix
 from app.curriculum.extensions import Fields, read_fields, read_widget
 from app.curriculum.items import Draft, PlacedFold, build_item
 from app.curriculum.page import Page
+from app.curriculum.reps import read_reps
 from app.curriculum.section_order import ORDER
-from app.curriculum.text import MARKERS, collapse, digest
+from app.curriculum.text import MARKERS, collapse
 from app.curriculum.tree import Node, blocks, children_of
 
 _ITEM_SECTIONS = ("Warm-up", "Practice")
 _SPELLED = {re.sub(r"[^a-z]", "", name.lower()): name for name in ORDER}
 _MARKER = re.compile(rf"\s*[{MARKERS}]\s*")
-_BOX = re.compile(r"\s*\[[ xX]\]\s+")
-_FOLD_NAME = re.compile(r"\s*(hint|check)\b", re.IGNORECASE)
+_FOLD_NAME = re.compile(r"(?:<[^<>]*>|[\W_])*(hint|check)s?\b", re.IGNORECASE)
 COURSE_FIELDS = ("skills", "misconceptions")
 
 
@@ -138,16 +138,35 @@ class SectionReader:
                     node.kind,
                 )
             )
+        steps: list[Node] = []
         for item in items[keep:]:
-            self._item(item, node)
+            if self._is_step(item, len(steps)):
+                steps.append(item)
+                continue
+            self._add_steps(node, steps)
+            steps = []
+            self._item(item)
+        self._add_steps(node, steps)
 
-    def _item(self, node: Node, parent: Node) -> None:
+    def _is_step(self, item: Node, num_steps: int) -> bool:
+        """A numbered line without ▢ that counts anew right under a marked item belongs to its prompt."""
+        draft = self._draft
+        if draft is None or not draft.marker or draft.has_folds or draft.options:
+            return False
+        return not _is_marked(item) and _number_written(item) == num_steps + 1
+
+    def _add_steps(self, parent: Node, steps: list[Node]) -> None:
+        if steps and self._draft is not None:
+            opening = parent.tokens[0].copy(attrs={})
+            inner = [token for step in steps for token in step.tokens]
+            self._draft.prompt.extend([opening, *inner, parent.tokens[-1]])
+
+    def _item(self, node: Node) -> None:
         self._end_item()
         self._flush()
         self._count += 1
         line = self.page.line(node.start)
-        written = int(node.tokens[0].info or 0) if str(node.tokens[0].info or "0").isdigit() else 0
-        marked = plain_text(node.tokens[:4]).lstrip()[:1] in tuple(MARKERS)
+        written, marked = _number_written(node), _is_marked(node)
         inner = without_prefix(node.tokens[1:-1], _MARKER) if marked else list(node.tokens[1:-1])
         self._draft = Draft(
             section=self.section, number=self._count, written=written, line=line, marker=marked
@@ -172,11 +191,12 @@ class SectionReader:
             return False
         if draft.comment is not None and self.section not in _ITEM_SECTIONS:
             return False
-        if not self._take_options(node):
+        if not self._take_options(node, outside=True):
             draft.prompt.extend(node.tokens)
         return True
 
-    def _take_options(self, node: Node) -> bool:
+    def _take_options(self, node: Node, *, outside: bool = False) -> bool:
+        """Note a list of lettered choices. `outside`: it follows text at column zero, which ends the item."""
         draft = self._draft
         if draft is None or draft.options or draft.has_folds:
             return False
@@ -189,12 +209,11 @@ class SectionReader:
         indent = len(text) - len(text.lstrip(" "))
         if indent != 4:
             said = f"indented by {indent} spaces" if indent else "at column zero"
-            self.page.report.add(
-                "MC004",
-                line,
-                f"options are {said}: MkDocs moves them out of the item; use 4",
-                fix=f"    {text.strip()}",
-            )
+            message = f"options are {said}: MkDocs moves them out of the item; use 4"
+            self.page.report.add("MC004", line, message, fix=f"    {text.strip()}")
+        elif outside:
+            message = "options follow text at column zero, so other sites show them as code"
+            self.page.report.add("MC004", line, message, fix="indent all text of the item by 4 spaces")
         return True
 
     def _end_item(self) -> None:
@@ -279,29 +298,19 @@ class SectionReader:
 
     def _reps(self, node: Node) -> None:
         self._end_item()
-        for item in children_of(node):
-            inner = without_prefix(item.tokens[1:-1], _BOX)
-            boxed = _BOX.match(plain_text(item.tokens[:4]) + " ")
-            if not boxed:
-                self._prose.append(Node([node.tokens[0], *item.tokens, node.tokens[-1]], node.kind))
-                continue
-            self._flush()
-            text = collapse(plain_text(inner))
-            html = self.render(inner)
-            html = (
-                html[3:-4]
-                if html.startswith("<p>") and html.endswith("</p>") and html.count("<p>") == 1
-                else html
-            )
-            rep_id = f"rep-{digest(text.casefold(), 8)}"
-            seen = self._ids.get(rep_id, 0)
-            self._ids[rep_id] = seen + 1
-            self.blocks.append(
-                Rep(
-                    id=f"{rep_id}-{seen + 1}" if seen else rep_id,
-                    html=html,
-                    text=text,
-                    line=self.page.line(item.start),
-                    tomorrow=text.lower().startswith("tomorrow"),
-                )
-            )
+        for entry in read_reps(node, self.page, self.render, self._ids):
+            if isinstance(entry, Node):
+                self._prose.append(entry)
+            else:
+                self._flush()
+                self.blocks.append(entry)
+
+
+def _number_written(item: Node) -> int:
+    """The number of a list entry as it stands in the file."""
+    info = str(item.tokens[0].info or "0")
+    return int(info) if info.isdigit() else 0
+
+
+def _is_marked(item: Node) -> bool:
+    return plain_text(item.tokens[:4]).lstrip()[:1] in tuple(MARKERS)

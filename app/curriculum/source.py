@@ -22,7 +22,8 @@ _CODE_SPAN = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
 _EXTENSION = re.compile(r"<!--\s*(?:item|widget|course)\b")
 _HEADING = re.compile(r" {0,3}#{1,6}(?:\s|$)")
 _SECTION = re.compile(r" {0,3}#{1,2}(?:\s|$)")
-_MARKED_ITEM = re.compile(r" {0,3}\d{1,9}[.)]\s+[▢□☐]")
+_MARKED_ITEM = re.compile(r" {0,3}\d{1,9}[.)]\s*[▢□☐]")
+_TIGHT_ITEM = re.compile(r"( {0,3}\d{1,9}[.)])([▢□☐])")
 
 
 def prepare(lines: list[str], skip: int, report: Report) -> Source:
@@ -158,6 +159,9 @@ class _Walk:
     def _plain(self, text: str, stripped: str) -> None:
         if _SECTION.match(text) or _MARKED_ITEM.match(text):
             self.abort()
+        if _TIGHT_ITEM.match(text):
+            self.report.add("IT003", self.index + 1, "a space is missing between the number and the box")
+            text = _TIGHT_ITEM.sub(r"\1 \2", text, count=1)
         if self.awaits_summary and stripped and not _SUMMARY_START.match(stripped):
             self.awaits_summary = None
         if "<" not in stripped:

@@ -13,6 +13,15 @@ _SENTENCE_LETTERS = re.compile(
     r"\s*(?:[Oo]ptions?\s+)?((?:\([A-Za-z]\)|[A-Za-z]\)|(?<=[Oo]ption )[A-Za-z]\b|(?<=[Oo]ptions )[A-Za-z]\b)"
     r"(?:(?:\s*,\s*and|\s*,|\s+and|\s+or)\s+(?:\([A-Za-z]\)|[A-Za-z]\)|[A-Za-z]\b(?=[\s,.:])))*)"
 )
+ANSWER_WORDS = re.compile(  # "The correct answer is", "Answer:"
+    r"\s*(?:the\s+)?(?:(?:correct|right|best)\s+)?(?:answers?|options?|keys?|choices?|correct|right)\b(?:\s*(?:is|are)\b)?\s*:?\s*",
+    re.IGNORECASE,
+)
+_STATED_LETTER = r"\(?[A-Za-z](?:\)|\b)"
+_STATED = re.compile(  # "Answer: b", "The correct answers are b) and d)."; a bare letter ends its sentence
+    rf"({_STATED_LETTER}(?:(?:\s*,\s*|\s*&\s*|\s*,?\s+and\s+){_STATED_LETTER})*)"
+    r"(?=[.:;,]?\s*$|[.:;,]\s|(?<=\))\s)(?!\s*,?\s*(?:or\b|and\b|/|\(?[A-Za-z]\)))"
+)
 _BREAK = re.compile(r"(?<=[.!?])[\"”’)]?\s+(?=[^\s])")
 
 
@@ -57,21 +66,24 @@ def bold_letters(text: str) -> tuple[str, ...]:
     """The letters that a bold key names: "b)", "(C)", "C.", "c", "b) and d)", "b) 112 GB"; empty
     when it is no key.
     """
-    text = text.strip().rstrip(":")
-    listed = re.fullmatch(rf"{_LETTER}[.)]?(?:(?:\s*(?:,|;|&|\+|/|and)\s*)+{_LETTER}[.)]?)*\.?", text)
+    text = ANSWER_WORDS.sub("", text.strip(), count=1).rstrip(": ")
+    listed = re.fullmatch(rf"{_LETTER}[.)]?(?:(?:\s*(?:,|;|&|\+|and)\s*)+{_LETTER}[.)]?)*\.?", text)
     if listed:
         return tuple(letter.lower() for letter in re.findall(r"(?<![A-Za-z])[A-Za-z](?![A-Za-z])", text))
-    if match := OPTION.match(text):
+    match = OPTION.match(text)
+    if match and not re.match(r"(?:or|and/or)\b|/", text[match.end() :]):
         return ((match.group(1) or match.group(2)).lower(),)
     return ()
 
 
 def leading_key(text: str) -> tuple[str, ...]:
-    """The letters of "A is right", "(b) is correct", "b and d are correct" at the start of a Check."""
+    """The letters of "A is right", "b and d are correct", "Answer: b" at the start of a Check."""
     match = re.match(
         r"\s*(?:[Oo]ptions?\s+)?((?:\(?[A-Za-z]\)?)(?:(?:\s*,\s*|\s+and\s+)\(?[A-Za-z]\)?)*)\s+(?:is|are)\s+(?:the\s+)?(?:right|correct)\b",
         text,
     )
+    if match is None and (words := ANSWER_WORDS.match(text)):
+        match = _STATED.match(text, words.end())
     if not match:
         return ()
     return tuple(
