@@ -187,6 +187,13 @@ def _neighbour(one: Neighbour, values: Mapping[str, Any], catalog: Catalog) -> R
         "training.global_batch_size": one.global_batch_size,
     }
     batch = f", a batch of {one.global_batch_size:,}" if one.global_batch_size != before else ""
+    if one.num_gpus != values["cluster.num_gpus"]:
+        idle = int(values["cluster.num_gpus"]) - one.num_gpus
+        per_node = int(values["cluster.gpus_per_node"])
+        changes |= {"cluster.num_gpus": one.num_gpus, "cluster.num_nodes": -(-one.num_gpus // per_node)}
+        batch += f", {idle:,} {'GPU' if idle == 1 else 'GPUs'} idle"
+    if layout.layers_per_stage and layout.layers_per_stage != values["layout.layers_per_stage"]:
+        batch += ", uneven stages"
     sizes = f"{layout.tensor_parallel} · {layout.pipeline_parallel} · {layout.data_parallel}"
     spare = numbers.gib(abs(one.headroom_bytes))
     return RemedyView(

@@ -156,7 +156,7 @@ def _column(
     broken = tuple(violation_sentence(violation) for violation in answer.get("violations") or ())
     near = neighbours(side.inputs, 1) if broken else []
     near_url = ""
-    if near and place:
+    if near and place and near[0].num_gpus == side.inputs.cluster.num_gpus:
         layout = near[0].layout
         moved = dict(own[place]) | {
             "layout.tensor_parallel": layout.tensor_parallel,

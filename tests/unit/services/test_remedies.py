@@ -73,7 +73,8 @@ def test_neighbours_are_legal(fields: dict[str, object]) -> None:
     assert not estimate_inputs(inputs)["legal"]
     for near in neighbours(inputs):
         training = replace(inputs.training, global_batch_size=near.global_batch_size)
-        answer = estimate_inputs(replace(inputs, layout=near.layout, training=training))
+        cluster = replace(inputs.cluster, num_gpus=near.num_gpus)
+        answer = estimate_inputs(replace(inputs, layout=near.layout, training=training, cluster=cluster))
         assert answer["legal"], answer["violations"]
         assert answer["memory"]["peak_bytes"] == near.peak_bytes
         assert answer["memory"]["fits"] == near.fits
