@@ -44,6 +44,7 @@ from app.web import (
     teach,
 )
 from app.web.api_body import BodyError, body_error
+from app.web.head import HeadAsGet
 from app.web.security import SecurityHeaders, is_forged
 
 STATIC = ROOT / "static"
@@ -104,6 +105,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=5)  # 9: ten times slower
     app.add_middleware(SecurityHeaders)
+    app.add_middleware(HeadAsGet)
     return app
 
 

@@ -1,5 +1,6 @@
 """The house itself: headers, errors, forged forms, assets."""
 
+import pytest
 from fastapi.testclient import TestClient
 
 
@@ -30,3 +31,12 @@ def test_htmx_is_served_from_here(client: TestClient) -> None:
     answer = client.get("/static/htmx/htmx.min.js")
     assert answer.status_code == 200
     assert "htmx" in answer.text[:200]
+
+
+@pytest.mark.parametrize("path", ["/", "/courses", "/calculator", "/static/meshwright.css", "/nowhere"])
+def test_head_is_get_without_the_body(client: TestClient, path: str) -> None:
+    head, get = client.head(path), client.get(path)
+    assert head.status_code == get.status_code
+    assert head.content == b""
+    for name in ("content-type", "content-security-policy"):
+        assert head.headers[name] == get.headers[name]
