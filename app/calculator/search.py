@@ -143,18 +143,22 @@ class Search:
         if len(better):
             chosen = better[smallest(score[better], headroom[better], number[better], top)]
             self._best = self._best.joined(rows(chosen)).best(top)
-        self._fronts(rows, tokens_per_s, peak)
+        self._fronts(rows, tokens_per_s, peak, float(training.global_batch_size))
 
-    def _fronts(self, rows: Callable[[Places], Rows], tokens_per_s: Column, peak: Column) -> None:
+    def _fronts(
+        self, rows: Callable[[Places], Rows], tokens_per_s: Column, peak: Column, batch_size: float
+    ) -> None:
         known = self._by_memory
         new = above_front(known.peak_bytes, known.tokens_per_s, peak, tokens_per_s)
         new = new[front(peak[new], tokens_per_s[new])]
         if len(new):
             joined = known.joined(rows(new))
             self._by_memory = joined.take(front(joined.peak_bytes, joined.tokens_per_s))
-        joined = self._by_batch.joined(rows(np.array([np.argmax(tokens_per_s)])))
-        batches = np.array([float(row.training.global_batch_size) for row in joined.rows])
-        self._by_batch = joined.take(front(batches, joined.tokens_per_s))
+        fastest = np.array([np.argmax(tokens_per_s)])
+        known, batch = self._by_batch, np.array([batch_size])
+        if len(above_front(_batches(known), known.tokens_per_s, batch, tokens_per_s[fastest])):
+            joined = known.joined(rows(fastest))
+            self._by_batch = joined.take(front(_batches(joined), joined.tokens_per_s))
 
     def _score(self, step_s: Column, tokens_per_s: Column, headroom: Column) -> Column:
         """What the objective wants small. On one cluster the cheapest token is the fastest."""
@@ -162,3 +166,7 @@ class Search:
         if objective == "step_s":
             return step_s
         return -headroom if objective == "headroom_bytes" else -tokens_per_s
+
+
+def _batches(rows: Rows) -> Column:
+    return np.array([float(row.training.global_batch_size) for row in rows.rows])

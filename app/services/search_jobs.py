@@ -107,9 +107,9 @@ class SearchDesk:
     """Where searches are handed in."""
 
     def __init__(self) -> None:
-        self._quick = ThreadPoolExecutor(1, "search", initializer=_give_way)
-        self._clusters = ThreadPoolExecutor(1, "smallest-cluster", initializer=_give_way)
-        self._long = ThreadPoolExecutor(1, "long-search", initializer=_give_way)
+        self._quick = ThreadPoolExecutor(1, "search", _give_way, (5,))
+        self._clusters = ThreadPoolExecutor(1, "smallest-cluster", _give_way, (10,))
+        self._long = ThreadPoolExecutor(1, "long-search", _give_way, (10,))
         self._lock = threading.Lock()
         self._waiting = 0
         self._jobs: OrderedDict[str, Job] = OrderedDict()
@@ -172,8 +172,8 @@ class SearchDesk:
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _give_way() -> None:
+def _give_way(nice: int) -> None:
     """Let the threads that serve pages go first, where the system has priorities for threads."""
     if hasattr(os, "setpriority") and hasattr(threading, "get_native_id"):
         with suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), nice)

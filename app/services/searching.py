@@ -44,6 +44,15 @@ def search(raw: object, catalog: Catalog | None = None) -> dict[str, Any] | Inpu
     return asked if isinstance(asked, InputProblems) else run(asked)
 
 
+def search_at_once(raw: object) -> dict[str, Any] | InputProblems:
+    """As `search`, where nobody can wait for a large one."""
+    asked = prepare(raw)
+    if isinstance(asked, InputProblems) or asked.total <= LARGE:
+        return asked if isinstance(asked, InputProblems) else run(asked)
+    message = f"{asked.total:,} layouts: POST it to /api/v1/search, which answers with a job to ask again."
+    return InputProblems(problems=(InputProblem(field="fixed", message=message),))
+
+
 def prepare(raw: object, catalog: Catalog | None = None) -> SearchInputs | InputProblems:
     """The search that somebody wrote with its layouts counted, if there are not too many."""
     asked = parse_search(raw, catalog or load_catalog())

@@ -13,7 +13,9 @@ from app.services.balance_model import balance_asked
 from app.services.estimation import estimate
 from app.services.inputs import InputProblems
 from app.services.scheduling import schedule
+from app.services.searching import search_at_once
 from app.services.serving import serve
+from app.services.smallest_cluster import smallest_cluster
 from app.web.api_body import BodyError, parse, strict
 from app.web.rendering import render
 
@@ -26,6 +28,8 @@ TRIED = {
     "serve": serve,
     "schedule": schedule,
     "balance": balance_asked,
+    "search": search_at_once,
+    "smallest-cluster": smallest_cluster,
 }
 
 
