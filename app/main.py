@@ -5,10 +5,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from fastapi import FastAPI, Request, Response
-from starlette.middleware.base import RequestResponseEndpoint
+from fastapi import FastAPI
 from starlette.middleware.gzip import GZipMiddleware
-from starlette.staticfiles import StaticFiles
 
 from app.curriculum.library import LibraryStore
 from app.services.engine import CalculatorEngine
@@ -44,8 +42,9 @@ from app.web import (
     teach,
 )
 from app.web.api_body import BodyError, body_error
+from app.web.assets import Assets
 from app.web.head import HeadAsGet
-from app.web.security import SecurityHeaders, is_forged
+from app.web.security import RejectForgeries, SecurityHeaders
 
 STATIC = ROOT / "static"
 
@@ -71,8 +70,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.house = _house(settings, app.state.database)
     app.state.searches = SearchDesk()
     app.state.asset_version = _version_of(STATIC)
-    app.mount("/static/htmx", StaticFiles(packages=[("js_lib_htmx", "static/htmx")]), name="htmx")
-    app.mount("/static", StaticFiles(directory=STATIC), name="static")
+    app.mount("/static/htmx", Assets(packages=[("js_lib_htmx", "static/htmx")]), name="htmx")
+    app.mount("/static", Assets(directory=STATIC), name="static")
     errors.install(app)
     app.add_exception_handler(BodyError, body_error)
     for room in (
@@ -97,12 +96,11 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         app.state.preview_files = PreviewFiles(settings.preview, app.state.house.engine)
         app.include_router(preview.router)
 
-    @app.middleware("http")
-    async def reject_forgeries(request: Request, call_next: RequestResponseEndpoint) -> Response:
-        if is_forged(request, settings.allowed_hosts):
-            return errors.error_response(request, 403)
-        return await call_next(request)
-
+    app.add_middleware(
+        RejectForgeries,
+        allowed_hosts=settings.allowed_hosts,
+        refuse=lambda request: errors.error_response(request, 403),
+    )
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=5)  # 9: ten times slower
     app.add_middleware(SecurityHeaders)
     app.add_middleware(HeadAsGet)

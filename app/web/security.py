@@ -1,8 +1,9 @@
 """What every response and every unsafe request must hold to."""
 
+from collections.abc import Callable
 from urllib.parse import urlsplit
 
-from fastapi import Request
+from fastapi import Request, Response
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -39,6 +40,22 @@ class SecurityHeaders:
             await send(message)
 
         await self.app(scope, receive, send_with_headers if scope["type"] == "http" else send)
+
+
+class RejectForgeries:
+    """Answers a forged request with `refuse` and lets every other one through, without copying it."""
+
+    def __init__(
+        self, app: ASGIApp, *, allowed_hosts: list[str], refuse: Callable[[Request], Response]
+    ) -> None:
+        self.app, self.allowed_hosts, self.refuse = app, allowed_hosts, refuse
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """ASGI entry."""
+        if scope["type"] == "http" and is_forged(request := Request(scope), self.allowed_hosts):
+            await self.refuse(request)(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
 
 
 def is_forged(request: Request, allowed_hosts: list[str]) -> bool:
