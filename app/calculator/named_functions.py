@@ -285,4 +285,4 @@ def max_concurrency(question: Question) -> int:
 
 def decode_bound_tokens_per_s(question: Question) -> float:
     """One request on an empty server."""
-    return serving.decode_bound_tokens_per_s(question.cluster, serving_stages(question))
+    return serving.decode_bound_tokens_per_s(question.model, question.cluster, serving_stages(question))

@@ -55,24 +55,34 @@ def split_layers(num_layers: int, stages: int) -> tuple[int, ...]:
     return tuple(split)
 
 
-def _layer_weights_bytes(model: Model, layer: par.LayerParameters, t: int, serving: Serving) -> float:
-    """Experts are cut over the tensor group, or whole over `expert_parallel` devices."""
+def _layer_weights_bytes(
+    model: Model, layer: par.LayerParameters, t: int, serving: Serving
+) -> tuple[float, float]:
+    """(all but routed experts, routed experts): cut over the tensor group, or whole over `expert_parallel`
+    devices.
+    """
     per_weight = weight_bytes(serving.weight_format, serving.quant_group_size)
     expert_ranks = serving.expert_parallel if serving.expert_parallel > 1 else t
-    quantized = layer.sharded / t + layer.experts / expert_ranks + layer.kv / min(t, model.num_kv_heads)
-    return quantized * per_weight + layer.replicated * UNQUANTIZED_BYTES
+    quantized = layer.sharded / t + layer.kv / min(t, model.num_kv_heads)
+    dense = quantized * per_weight + layer.replicated * UNQUANTIZED_BYTES
+    return dense, layer.experts / expert_ranks * per_weight
 
 
 def stage_weights_bytes(
     model: Model, tensor_parallel: int, layers: Sequence[int], serving: Serving
-) -> list[float]:
-    """Bytes of weights on one device of each stage; `layers` has the layers of each stage.
+) -> list[tuple[float, float, float]]:
+    """Bytes of weights on one device of each stage: (what every token reads, routed experts, what only a
+    prompt reads: encoder and vision tower).
 
-    The embedding is on the first stage, the head on the last (a copy of it where tied and apart).
+    `layers` has the layers of each stage. The embedding is on the first stage, with an encoder where there is
+    one; the head on the last (a copy of it where tied and apart).
     """
     t = tensor_parallel
-    dense = _layer_weights_bytes(model, par.layer_of_decoder(model), t, serving)
-    moe = _layer_weights_bytes(model, par.moe_layer(model), t, serving) if model.is_moe else dense
+    dense, _ = _layer_weights_bytes(model, par.layer_of_decoder(model), t, serving)
+    moe, experts = (
+        _layer_weights_bytes(model, par.moe_layer(model), t, serving) if model.is_moe else (dense, 0.0)
+    )
+    encoder, _ = _layer_weights_bytes(model, par.dense_layer(model), t, serving)
     early = model.num_layers - model.num_moe_layers if model.is_moe else model.num_layers
     result, before = [], 0
     for stage, count in enumerate(layers):
@@ -81,9 +91,12 @@ def stage_weights_bytes(
         if len(layers) == 1 and model.tied_embeddings:
             tables = 1
         ends = tables * par.embedding(model) / t * UNQUANTIZED_BYTES
+        prompt = 0.0
         if stage == 0:
-            ends += (par.positions(model) + par.vision_parameters(model)) * UNQUANTIZED_BYTES
-        result.append(dense_here * dense + (count - dense_here) * moe + ends)
+            ends += par.positions(model) * UNQUANTIZED_BYTES
+            prompt = par.vision_parameters(model) * UNQUANTIZED_BYTES + model.encoder_layers * encoder
+        here = dense_here * dense + (count - dense_here) * moe + ends
+        result.append((here, (count - dense_here) * experts, prompt))
         before += count
     return result
 
@@ -114,6 +127,8 @@ class ServingStage:
     weights_bytes: float
     kv_bytes_per_token: float
     kv_budget_bytes: float
+    expert_bytes: float = 0.0  # of the weights: routed experts
+    prompt_bytes: float = 0.0  # of the weights: what only a prompt reads
 
     @property
     def kv_capacity_tokens(self) -> int:
@@ -134,13 +149,15 @@ def stages(
     return [
         ServingStage(
             num_layers=count,
-            weights_bytes=held,
+            weights_bytes=dense + experts + prompt,
             kv_bytes_per_token=kv_bytes_per_token_per_device(
                 model, tensor_parallel, count, serving.kv_format
             ),
-            kv_budget_bytes=allowed - held,
+            kv_budget_bytes=allowed - (dense + experts + prompt),
+            expert_bytes=experts,
+            prompt_bytes=prompt,
         )
-        for count, held in zip(layers, weights, strict=True)
+        for count, (dense, experts, prompt) in zip(layers, weights, strict=True)
     ]
 
 
@@ -156,12 +173,52 @@ def max_concurrency(capacity_tokens: int, tokens_per_request: int, replicas: int
     return replicas * (capacity_tokens // max(1, tokens_per_request))
 
 
-def decode_bound_tokens_per_s(cluster: Cluster, held: Sequence[ServingStage]) -> float:
-    """Most tokens per second for one request: every token reads all weights once, stage after stage.
+def _read_bytes(model: Model, stage: ServingStage, requests: float) -> float:
+    """Weights that one token of each of `requests` requests reads: the experts that any of them visits.
 
-    bandwidth / (weights of one device, summed over the stages). Assumes: no communication, an empty cache.
+    Of E experts, k a token, a share 1 − (1 − k/E)^n is visited. Assumes: every expert is as likely.
     """
-    return cluster.device.memory_bandwidth_bytes_per_s / sum(stage.weights_bytes for stage in held)
+    read = stage.weights_bytes - stage.prompt_bytes
+    if not model.is_moe:
+        return read
+    idle: float = (1.0 - model.experts_per_token / model.num_experts) ** requests
+    return read - idle * stage.expert_bytes
+
+
+def decode_bound_tokens_per_s(model: Model, cluster: Cluster, held: Sequence[ServingStage]) -> float:
+    """Most tokens per second for one request: every token reads its weights once, stage after stage.
+
+    bandwidth / (weights read on one device, summed over the stages). Assumes: no communication, an empty
+    cache.
+    """
+    read = sum(_read_bytes(model, stage, 1.0) for stage in held)
+    return cluster.device.memory_bandwidth_bytes_per_s / read
+
+
+def throughput_bound_tokens_per_s(
+    model: Model,
+    cluster: Cluster,
+    held: Sequence[ServingStage],
+    *,
+    tensor_parallel: int,
+    requests: int,
+    cached_tokens: float,
+) -> float:
+    """Most tokens per second of one replica that runs `requests` requests, each with `cached_tokens` cached.
+
+    The requests go round the p stages in p groups. A stage's pass reads its weights and its group's cache, or
+    computes 2 FLOP a weight and token, whichever takes longer. Assumes: no communication, layers alike.
+    """
+    if requests < 1:
+        return 0.0
+    group = max(1.0, requests / len(held))
+    flop = 2.0 * par.active_parameters(model) / (tensor_parallel * len(held)) * group
+    compute_s = flop / cluster.device.peak_flops_bf16
+    passes = []
+    for stage in held:
+        moved = _read_bytes(model, stage, group) + group * cached_tokens * stage.kv_bytes_per_token
+        passes.append(max(compute_s, moved / cluster.device.memory_bandwidth_bytes_per_s))
+    return min(requests / sum(passes), group / max(passes))
 
 
 def prefill_bound_s(

@@ -1,5 +1,6 @@
 """The `serve` verb: what one server or a group of them can hold, and its bounds."""
 
+from dataclasses import replace
 from typing import Any
 
 from app.calculator import named_functions as named
@@ -13,6 +14,24 @@ from app.calculator.serving_rules import SERVING_RULES
 from app.calculator.violations import violations
 from app.catalog import Catalog, load_catalog
 from app.services.inputs import InputProblems, Inputs, parse_inputs
+
+_NUMBERS = (
+    "memory",
+    "kv_bytes_per_token",
+    "kv_capacity_tokens",
+    "kv_capacity_tokens_all_replicas",
+    "needed_tokens",
+    "reserved_tokens",
+    "max_concurrency",
+    "max_concurrency_of_these_requests",
+    "decode_bound",
+    "decode_bound_tokens_per_s",
+    "throughput_at_concurrency_tokens_per_s",
+    "throughput_bound_tokens_per_s",
+    "prefill_bound_s",
+    "replicas",
+    "alternatives",
+)
 
 
 def serve(raw: object, catalog: Catalog | None = None) -> dict[str, Any] | InputProblems:
@@ -35,14 +54,7 @@ def question_of(inputs: Inputs) -> Question:
 def serve_inputs(inputs: Inputs) -> dict[str, Any]:
     """The answer for well-formed inputs; an illegal layout gets its violations and no numbers."""
     question = question_of(inputs)
-    case = Case(
-        model=inputs.model,
-        cluster=inputs.cluster,
-        training=inputs.training,
-        layouts=question.layouts,
-        quant_group_size=question.serving.quant_group_size,
-    )
-    broken = violations(case, SERVING_RULES)
+    broken = violations(_case(question), SERVING_RULES)
     answer: dict[str, Any] = {
         "legal": not broken,
         "violations": [violation.to_json() for violation in broken],
@@ -52,9 +64,17 @@ def serve_inputs(inputs: Inputs) -> dict[str, Any]:
         },
         "devices_used": int(question.layouts.world_size[0]),
     }
-    if broken:
-        return answer | dict.fromkeys(("memory", "kv_capacity_tokens", "max_concurrency", "decode"))
-    return answer | _numbers(question)
+    return answer | (dict.fromkeys(_NUMBERS) if broken else _numbers(question))
+
+
+def _case(question: Question) -> Case:
+    return Case(
+        model=question.model,
+        cluster=question.cluster,
+        training=question.training,
+        layouts=question.layouts,
+        quant_group_size=question.serving.quant_group_size,
+    )
 
 
 def _numbers(question: Question) -> dict[str, Any]:
@@ -62,7 +82,8 @@ def _numbers(question: Question) -> dict[str, Any]:
     how, layout = question.serving, question.layout
     capacity = serving.kv_capacity_tokens(held)
     request_tokens = how.prompt_len + how.output_len
-    decode = serving.decode_bound_tokens_per_s(question.cluster, held)
+    decode = serving.decode_bound_tokens_per_s(question.model, question.cluster, held)
+    fitting = serving.max_concurrency(capacity, request_tokens, layout.data_parallel)
     return {
         "memory": _memory(question, held),
         "kv_bytes_per_token": named.kv_bytes_per_token(question),
@@ -71,16 +92,60 @@ def _numbers(question: Question) -> dict[str, Any]:
         "needed_tokens": how.concurrency * request_tokens,
         "reserved_tokens": how.concurrency * how.max_model_len,
         "max_concurrency": named.max_concurrency(question),
-        "max_concurrency_of_these_requests": serving.max_concurrency(
-            capacity, request_tokens, layout.data_parallel
-        ),
+        "max_concurrency_of_these_requests": fitting,
         "decode_bound": decode,
         "decode_bound_tokens_per_s": decode,
+        "throughput_at_concurrency_tokens_per_s": _throughput(question, held, min(how.concurrency, fitting)),
+        "throughput_bound_tokens_per_s": _throughput(question, held, fitting),
         "prefill_bound_s": serving.prefill_bound_s(
             question.model, question.cluster, layout.tensor_parallel, how.prompt_len
         ),
         "replicas": layout.data_parallel,
+        "alternatives": _alternatives(question),
     }
+
+
+def _throughput(question: Question, held: list[ServingStage], requests: int) -> float:
+    """Of all replicas: the requests spread over them, half of each answer written."""
+    how, replicas = question.serving, question.layout.data_parallel
+    busy = min(requests, replicas)
+    if not busy:
+        return 0.0
+    return busy * serving.throughput_bound_tokens_per_s(
+        question.model,
+        question.cluster,
+        held,
+        tensor_parallel=question.layout.tensor_parallel,
+        requests=requests // busy,
+        cached_tokens=how.prompt_len + how.output_len / 2,
+    )
+
+
+def _alternatives(question: Question) -> list[dict[str, Any]]:
+    """The same devices as wider servers or as more of them: every legal tensor width of these stages."""
+    ranks = question.layout.tensor_parallel * question.layout.data_parallel
+    found = []
+    for width in range(1, ranks + 1):
+        if ranks % width:
+            continue
+        layout = replace(question.layout, tensor_parallel=width, data_parallel=ranks // width)
+        other = replace(question, layout=layout)
+        if violations(_case(other), SERVING_RULES):
+            continue
+        held = named.serving_stages(other)
+        capacity, how = serving.kv_capacity_tokens(held), other.serving
+        fitting = serving.max_concurrency(capacity, how.prompt_len + how.output_len, layout.data_parallel)
+        found.append(
+            {
+                "tensor_parallel": width,
+                "replicas": layout.data_parallel,
+                "fits": _memory(other, held)["fits"],
+                "max_concurrency": named.max_concurrency(other),
+                "decode_bound_tokens_per_s": named.decode_bound_tokens_per_s(other),
+                "throughput_bound_tokens_per_s": _throughput(other, held, fitting),
+            }
+        )
+    return found
 
 
 def _memory(question: Question, held: list[ServingStage]) -> dict[str, Any]:

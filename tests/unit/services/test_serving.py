@@ -109,3 +109,72 @@ def test_bad_inputs_are_told():
         "serving.memory_utilization",
         "serving.weight_format",
     }
+
+
+def test_one_request_reads_only_the_experts_it_visits():
+    """Mixtral: 2 of 8 experts. Many requests visit them all: more tokens, but not as many times more."""
+    found = served(model="mixtral-8x7b", gpu="a100-80gb", num_gpus=4, tensor_parallel=4)
+    all_weights = 2.039e12 / found["memory"]["stages"][0]["weights_bytes"]
+    active = 2.039e12 / (2 * found["parameters"]["active"] / 4)
+    assert all_weights < found["decode_bound_tokens_per_s"] == pytest.approx(active, rel=0.01)
+    few = served(model="mixtral-8x7b", gpu="a100-80gb", num_gpus=4, tensor_parallel=4, concurrency=8)
+    assert (
+        found["decode_bound_tokens_per_s"]
+        < few["throughput_at_concurrency_tokens_per_s"]
+        < 4 * found["decode_bound_tokens_per_s"]
+    )
+
+
+def test_latency_of_one_and_throughput_of_many_are_two_numbers():
+    found = served(**H70, tensor_parallel=8, concurrency=64)
+    assert (
+        found["decode_bound_tokens_per_s"]
+        < found["throughput_at_concurrency_tokens_per_s"]
+        < 64 * found["decode_bound_tokens_per_s"]
+    )
+    assert found["throughput_at_concurrency_tokens_per_s"] < found["throughput_bound_tokens_per_s"]
+
+
+def test_throughput_never_beats_the_arithmetic():
+    """2 FLOP a weight and token at the peak of all devices."""
+    found = served(
+        model="llama2-7b", gpu="h100-80gb", num_gpus=8, data_parallel=8, prompt_len=1, output_len=1
+    )
+    most = 8 * 989.4e12 / (2 * found["parameters"]["active"])
+    assert found["throughput_bound_tokens_per_s"] <= most * 1.001
+
+
+def test_replicas_against_a_wider_server():
+    found = served(**H70, tensor_parallel=8)
+    by_width = {one["tensor_parallel"]: one for one in found["alternatives"]}
+    assert {width: one["replicas"] for width, one in by_width.items()} == {1: 8, 2: 4, 4: 2, 8: 1}
+    assert by_width[1]["fits"] == "no"
+    assert by_width[1]["throughput_bound_tokens_per_s"] == 0
+    assert by_width[8]["max_concurrency"] == found["max_concurrency"]
+    for name in ("decode_bound_tokens_per_s", "throughput_bound_tokens_per_s"):
+        assert by_width[8][name] == found[name]
+    other = served(**H70, tensor_parallel=4, data_parallel=2)
+    assert by_width[4]["decode_bound_tokens_per_s"] == other["decode_bound_tokens_per_s"]
+    assert by_width[4]["throughput_bound_tokens_per_s"] == other["throughput_bound_tokens_per_s"]
+
+
+def test_widths_that_break_a_rule_are_no_alternative():
+    found = served(model="qwen2.5-7b", gpu="a100-80gb", num_gpus=8, data_parallel=8)
+    assert [one["tensor_parallel"] for one in found["alternatives"]] == [1, 2, 4]
+
+
+def test_an_illegal_layout_has_every_number_and_none_of_them():
+    legal, illegal = served(**H70, tensor_parallel=8), served(**H70, tensor_parallel=3)
+    assert set(legal) == set(illegal)
+    assert illegal["violations"]
+    assert all(illegal[name] is None for name in set(legal) - LEGALITY)
+
+
+LEGALITY = {"legal", "violations", "parameters", "devices_used"}
+
+
+def test_an_encoder_is_held_but_not_read_by_every_token():
+    found = served(model="t5-11b", gpu="a100-80gb", num_gpus=1)
+    held = found["memory"]["stages"][0]["weights_bytes"]
+    assert held == pytest.approx(2 * found["parameters"]["total"], rel=0.01)
+    assert 2.039e12 / found["decode_bound_tokens_per_s"] < 0.7 * held
