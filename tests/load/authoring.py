@@ -4,7 +4,6 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 from fastapi.testclient import TestClient
 
@@ -16,17 +15,9 @@ from app.settings import Settings
 from app.storage import migrate
 from app.web.preview_views import preview_view
 from tests.load.courses import generated_course
+from tests.load.rows import Row
 
 NUM_LESSONS = 300
-
-
-class Row(NamedTuple):
-    """One bound and what came out, in milliseconds."""
-
-    name: str
-    bound_ms: float
-    measured_ms: float
-    note: str = ""
 
 
 def authoring_rows() -> list[Row]:

@@ -10,7 +10,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from fastapi.testclient import TestClient
 
@@ -19,6 +19,8 @@ from app.main import create_app
 from app.services import balance, estimation, scheduling, searching
 from app.settings import ROOT, Settings
 from app.storage import migrate
+from tests.load.authoring import authoring_rows
+from tests.load.rows import Row
 
 GPT3 = {
     "model": "gpt3-175b",
@@ -27,15 +29,6 @@ GPT3 = {
     "training": {"global_batch_size": 1536, "seq_length": 2048},
 }
 REPORT = ROOT / "docs" / "performance.md"
-
-
-class Row(NamedTuple):
-    """One bound and what came out."""
-
-    name: str
-    bound_ms: float
-    measured_ms: float
-    note: str = ""
 
 
 def seconds(call: Callable[[], Any], times: int = 5, quantile: float = 0.5) -> float:
@@ -158,7 +151,7 @@ def table(rows: list[Row], unit_ms: float) -> str:
 def main() -> None:
     """Print the table; with --write also keep it in docs/performance.md; with --json as JSON."""
     unit_ms = 1e3 * seconds(baseline)
-    rows = [*calculator_rows(), *search_rows(), *page_rows()]
+    rows = [*calculator_rows(), *search_rows(), *page_rows(), *authoring_rows()]
     if "--json" in sys.argv:
         print(json.dumps({"baseline_ms": unit_ms, "rows": [row._asdict() for row in rows]}))
         return
