@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib import metadata
 from pathlib import Path
 
 from fastapi import FastAPI
@@ -115,7 +116,7 @@ def _house(settings: Settings, database: Database) -> House:
 
 
 def _version_of(folder: Path) -> str:
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(metadata.version("django-js-lib-htmx").encode())
     for path in sorted(folder.rglob("*")):
         if path.is_file():
             digest.update(path.read_bytes())
