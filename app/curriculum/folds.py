@@ -69,7 +69,9 @@ class Folds:
             self.report.add("DT001", line, message, fix=_with_markdown(text), recovered=True)
         if indent:
             message = "details tag is not at column zero"
-            self.report.add("DT002", line, message, fix=text, recovered=True)
+            alone = text.lower().startswith("<details")
+            fix = text if alone else "put the tag on a line of its own, after a blank line"
+            self.report.add("DT002", line, message, fix=fix, recovered=True)
         self.source.add("<details>", line)
         self.source.folds[fold.start] = fold
         self.stack.append(fold)

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from app.curriculum.report import Report
@@ -35,23 +36,56 @@ class FrontMatter:
 
 def read_front_matter(lines: list[str], report: Report) -> FrontMatter:
     """Read the block at the top of the file; report what is wrong with it."""
-    if not lines or lines[0].rstrip() != "---":
+    start = next((i for i, line in enumerate(lines[:MOST_LINES]) if line.strip()), 0)
+    if not lines or lines[start].rstrip() != "---":
         return FrontMatter()
-    end = next((i for i in range(1, len(lines)) if lines[i].rstrip() in ("---", "...")), None)
-    if end is None or not _looks_like_fields(lines[1:end]):
+    end, after = _end(lines, start)
+    block = lines[start + 1 : end]
+    if not _looks_like_fields(block) or (after == end and not _only_fields(block)):
         return FrontMatter()
-    block = lines[1:end]
+    if start:
+        message = "a blank line stands before the front matter, so other sites show it as text"
+        report.add("FM002", start + 1, message, fix="remove the blank lines above ---", recovered=True)
+    if after == end:
+        message = "the front matter is not closed"
+        report.add("FM002", start + 1, message, fix="add --- on a line of its own after it", recovered=True)
+    matter = _read(block, start, report)
+    return FrontMatter(matter.values, matter.lines, after)
+
+
+def _end(lines: list[str], start: int) -> tuple[int, int]:
+    """Where the fields end and where the text begins; both the same when the closing --- is missing."""
+    end = next((i for i in range(start + 1, len(lines)) if lines[i].rstrip() in ("---", "...")), None)
+    if end is not None:
+        block = lines[start + 1 : end]
+        if not _has_heading(block) or isinstance(read_yaml("\n".join(block)), Mapping):
+            return end, end + 1
+    stop = (i for i in range(start + 1, len(lines)) if not lines[i].strip() or lines[i].startswith("#"))
+    open_end = next(stop, len(lines))
+    return open_end, open_end
+
+
+def _has_heading(block: list[str]) -> bool:
+    """A blank line and then a heading: a lesson's text, not its front matter."""
+    return any(not above.strip() and re.match(r"#{1,6} \S", below) for above, below in pairwise(block))
+
+
+def _only_fields(block: list[str]) -> bool:
+    return bool(block) and all(_FIELD.match(line) for line in block)
+
+
+def _read(block: list[str], start: int, report: Report) -> FrontMatter:
     raw, where = _line_by_line(block)
     loaded = read_yaml("\n".join(block))
     if isinstance(loaded, Mapping):
         values = {str(key): value for key, value in loaded.items()}
-        _mend_text_fields(values, raw, where, block, report)
+        _mend_text_fields(values, raw, where, block, report, start=start)
     elif loaded is None and not raw:
         values = {}
     else:
         values = dict(raw)
-        _report_invalid(loaded, block, report)
-    return FrontMatter(values, {key: line + 2 for key, line in where.items()}, end + 1)
+        _report_invalid(loaded, block, start, report)
+    return FrontMatter(values, {key: start + line + 2 for key, line in where.items()})
 
 
 def _looks_like_fields(block: list[str]) -> bool:
@@ -91,11 +125,19 @@ def _plain(value: str) -> Any:
         loaded = read_yaml(value)
         if isinstance(loaded, str | int | bool):
             return loaded
-    return value[1:] if value[:1] in "\"'" and value.count(value[:1]) == 1 else value
+    if value[:1] in ("'", '"'):
+        return value[1:-1] if len(value) > 1 and value.endswith(value[0]) else value[1:]
+    return value
 
 
 def _mend_text_fields(
-    values: dict[str, Any], raw: Mapping[str, Any], where: Mapping[str, int], block: list[str], report: Report
+    values: dict[str, Any],
+    raw: Mapping[str, Any],
+    where: Mapping[str, int],
+    block: list[str],
+    report: Report,
+    *,
+    start: int,
 ) -> None:
     """Valid YAML can still mean something else than the writer did: cut at " #", a list, an anchor."""
     for key in TEXT_FIELDS:
@@ -110,7 +152,7 @@ def _mend_text_fields(
             values[key] = source
             report.add(
                 "FM008",
-                index + 2,
+                start + index + 2,
                 'the value is cut at " #" by YAML; put it in double quotes',
                 fix=_quoted(key, source),
                 recovered=True,
@@ -119,7 +161,7 @@ def _mend_text_fields(
             values[key] = source or written
             report.add(
                 "FM002",
-                index + 2,
+                start + index + 2,
                 f"front matter: {_opening(source)}; put it in double quotes",
                 fix=_quoted(key, source),
                 recovered=True,
@@ -137,7 +179,7 @@ def _quoted(key: str, value: str) -> str:
     return f"{key}: {json.dumps(value, ensure_ascii=False)}"
 
 
-def _report_invalid(loaded: Any, block: list[str], report: Report) -> None:
+def _report_invalid(loaded: Any, block: list[str], start: int, report: Report) -> None:
     """Name every line that is to blame; when none stands out, the place where YAML gave up."""
     blamed = False
     for index, line in enumerate(block[:MOST_LINES]):
@@ -156,9 +198,14 @@ def _report_invalid(loaded: Any, block: list[str], report: Report) -> None:
         what = "it" if why.startswith("the value") else "the value"
         message = f"front matter is not valid YAML: {why}; put {what} in double quotes"
         text = value.strip(value[0]) if value[:1] in ("'", '"') else value
-        report.add("FM002", index + 2, message, fix=_quoted(key, text), recovered=True)
+        report.add("FM002", start + index + 2, message, fix=_quoted(key, text), recovered=True)
         blamed = True
     if not blamed:
         message = loaded.message if isinstance(loaded, YamlError) else "it is not a list of key: value lines"
-        at = min(loaded.line, len(block) - 1) if isinstance(loaded, YamlError) else 0
-        report.add("FM002", max(at, 0) + 2, f"front matter is not valid YAML: {message}", recovered=True)
+        at = max(min(loaded.line, len(block) - 1) if isinstance(loaded, YamlError) else 0, 0)
+        fix = "write each field as key: value, at the beginning of its line"
+        if block and block[at][:1] in (" ", "\t"):
+            message = "white space stands before the field"
+            fix = block[at].strip()
+        said = f"front matter is not valid YAML: {message}"
+        report.add("FM002", start + at + 2, said, fix=fix, recovered=True)

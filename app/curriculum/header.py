@@ -81,7 +81,7 @@ def identify(matter: FrontMatter, heading: str, heading_line: int, slug: str, pa
     return Identity(
         number=number or h1_number or file_number,
         title=title or h1_title or from_file or "Untitled",
-        description=str(values.get("description") or ""),
+        description=str(values.get("description") or "").strip(),
         type=_type(matter, slug, page),
     )
 

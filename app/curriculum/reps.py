@@ -10,7 +10,7 @@ from app.curriculum.page import Page
 from app.curriculum.text import collapse, digest
 from app.curriculum.tree import Node, children_of
 
-_BOX = re.compile(r"\s*\[[ xX]\]\s+")
+_BOX = re.compile(r"\s*\[[ xX]?\]\s+")
 
 
 def read_reps(bullets: Node, page: Page, render: Render, ids: dict[str, int]) -> Iterator[Rep | Node]:

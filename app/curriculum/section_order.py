@@ -18,6 +18,8 @@ def check_sections(
         if name not in ORDER:
             close = difflib.get_close_matches(name, ORDER, n=1, cutoff=0.7)
             meant = f"; did you mean {close[0]}? Its items are prose here" if close else ""
+            if not report.lines[line - 1].lstrip().startswith("#"):
+                meant = "; the line of --- or === right under a text makes it a heading, add a blank line"
             report.add("SE002", line, f"unknown section, rendered as it is{meant}")
             continue
         if name in seen:

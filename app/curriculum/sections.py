@@ -11,6 +11,7 @@ from app.curriculum.blocks import Block, Heading, Item, ItemKind, Prose
 from app.curriculum.choices import Render, lettered_items, without_prefix
 from app.curriculum.extensions import Fields, read_fields, read_widget
 from app.curriculum.items import Draft, PlacedFold, build_item
+from app.curriculum.numbered import is_marked, note_stray_marker, number_written
 from app.curriculum.page import Page
 from app.curriculum.reps import read_reps
 from app.curriculum.section_order import ORDER
@@ -54,11 +55,20 @@ class SectionReader:
                 self._list(node, nodes, position)
             elif self._draft is not None and self._belongs_to_item(node):
                 continue
-            elif self.section == "Real-world reps" and self.with_items and node.kind == "bullet_list_open":
+            elif (
+                self.section == "Real-world reps"
+                and self.with_items
+                and node.kind
+                in (
+                    "bullet_list_open",
+                    "ordered_list_open",
+                )
+            ):
                 self._reps(node)
             else:
                 self._end_item()
-                self._note_stray_marker(node)
+                if self.with_items:
+                    note_stray_marker(node, self.section in _ITEM_SECTIONS, self.page)
                 self._prose.append(node)
         self._end_item()
         self._flush()
@@ -92,21 +102,6 @@ class SectionReader:
                 Prose(html=html, text=collapse(plain_text(tokens)), line=line, anchor=self.anchor)
             )
         self._prose = []
-
-    def _note_stray_marker(self, node: Node) -> None:
-        first = plain_text(node.tokens[:4]).lstrip()[:1]
-        if (
-            first
-            and first in MARKERS
-            and node.kind in ("paragraph_open", "ordered_list_open", "bullet_list_open")
-            and self.with_items
-        ):
-            where = (
-                "is not a numbered item"
-                if self.section in _ITEM_SECTIONS
-                else "outside Warm-up and Practice is prose"
-            )
-            self.page.report.add("IT003", self.page.line(node.start), f"a {first} {where}")
 
     # -- items --------------------------------------------------------------------
 
@@ -153,7 +148,7 @@ class SectionReader:
         draft = self._draft
         if draft is None or not draft.marker or draft.has_folds or draft.options:
             return False
-        return not _is_marked(item) and _number_written(item) == num_steps + 1
+        return not is_marked(item) and number_written(item) == num_steps + 1
 
     def _add_steps(self, parent: Node, steps: list[Node]) -> None:
         if steps and self._draft is not None:
@@ -166,7 +161,7 @@ class SectionReader:
         self._flush()
         self._count += 1
         line = self.page.line(node.start)
-        written, marked = _number_written(node), _is_marked(node)
+        written, marked = number_written(node), is_marked(node)
         inner = without_prefix(node.tokens[1:-1], _MARKER) if marked else list(node.tokens[1:-1])
         self._draft = Draft(
             section=self.section, number=self._count, written=written, line=line, marker=marked
@@ -304,13 +299,3 @@ class SectionReader:
             else:
                 self._flush()
                 self.blocks.append(entry)
-
-
-def _number_written(item: Node) -> int:
-    """The number of a list entry as it stands in the file."""
-    info = str(item.tokens[0].info or "0")
-    return int(info) if info.isdigit() else 0
-
-
-def _is_marked(item: Node) -> bool:
-    return plain_text(item.tokens[:4]).lstrip()[:1] in tuple(MARKERS)
