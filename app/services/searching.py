@@ -18,10 +18,12 @@ from app.services.input_values import InputProblem
 from app.services.input_write import input_value, plain_values, query_of, values_of
 from app.services.inputs import InputProblems, Inputs
 from app.services.search_inputs import SearchInputs, parse_search
+from app.services.search_nearest import nearest
 from app.services.search_words import differences, why_behind, why_first
 
 MOST_LAYOUTS = 100_000_000
 LARGE = 2_000_000  # layouts from which on a search shows how far it is
+NEAR_LAYOUTS = 1_000_000  # that may be looked at to say what would do where nothing is found
 _SUMMARY = (
     "step_s", "tokens_per_s", "tokens_per_s_per_gpu", "model_tflops_per_gpu", "hardware_tflops_per_gpu",
     "mfu", "peak_bytes", "headroom_bytes", "bubble_fraction", "num_micro_batches", "tokens_per_step",
@@ -72,7 +74,10 @@ def run(asked: SearchInputs, on_block: Callable[[int], bool] | None = None) -> d
     for done in found.steps():
         if on_block is not None and not on_block(done):
             break
-    return answer_of(asked, found, time.perf_counter() - start)
+    answer = answer_of(asked, found, time.perf_counter() - start)
+    if found.enumerated == asked.total:
+        answer["nearest"] = nearest(found, NEAR_LAYOUTS)
+    return answer
 
 
 def answer_of(asked: SearchInputs, found: Search, elapsed_s: float) -> dict[str, Any]:

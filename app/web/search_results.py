@@ -109,7 +109,7 @@ def headline(answer: Row, inputs: Inputs, *, stopped: bool) -> tuple[Headline, s
 
 def _nothing(answer: Row) -> Headline:
     if not answer["legal"]:
-        rest = "no layout of this cluster keeps every rule. Another batch or another number of GPUs would."
+        rest = "no layout of this cluster keeps every rule with this batch."
     elif not answer["fitting"]:
         rest = f"none of the {numbers.count(answer['legal'])} legal layouts fits in memory."
     else:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.catalog import Catalog
+from app.catalog import Catalog, load_catalog
 from app.services.input_values import InputProblem
 from app.services.inputs import InputProblems, Inputs, parse_inputs
 from app.services.search_inputs import SearchInputs
@@ -44,6 +44,7 @@ class SearchView:
     more: tuple[tuple[int, str], ...] = ()
     memory: Figure | None = None
     batch: Figure | None = None
+    remedies: tuple[tuple[str, str], ...] = ()  # what would do where nothing is found: says, address
     job: Job | None = None
     job_url: str = ""
 
@@ -171,7 +172,36 @@ def _answered(
         why=why,
         readouts=readouts(answer),
         rows=row_views(best, batches=len(batches) > 1),
+        remedies=_remedies(answer.get("nearest") or {}, in_effect(inputs), own),
         more=more if len(best) in ROWS else (),
         memory=memory_figure(answer) if best else None,
         batch=batch_figure(answer) if len(batches) > 1 else None,
     )
+
+
+def _remedies(
+    nearest: Mapping[str, Any], values: Mapping[str, Any], own: Mapping[str, str]
+) -> tuple[tuple[str, str], ...]:
+    """Addresses of the same search with another batch, or on another number of devices."""
+    catalog, per_node = load_catalog(), int(values["cluster.gpus_per_node"])
+    found = []
+
+    def changed(says: str, **changes: Any) -> None:
+        paths = {name.replace("__", "."): value for name, value in changes.items()}
+        found.append((says, with_own(address({**values, **paths}, catalog, at=PATH), own)))
+
+    if nearest.get("num_nodes"):
+        nodes, devices = nearest["num_nodes"], nearest["num_gpus"]
+        where = f"{numbers.count(devices)} GPUs on {numbers.count(nodes)} {'node' if nodes == 1 else 'nodes'}"
+        changed(
+            f"{where}, the smallest cluster where it fits",
+            cluster__num_nodes=nodes,
+            cluster__num_gpus=devices,
+        )
+        return tuple(found)
+    for batch in nearest.get("global_batch_size", ()):
+        changed(f"a global batch of {numbers.count(batch)}", training__global_batch_size=batch)
+    for devices in nearest.get("num_gpus", ()):
+        nodes = -(-devices // per_node)
+        changed(f"{numbers.count(devices)} GPUs", cluster__num_nodes=nodes, cluster__num_gpus=devices)
+    return tuple(found)

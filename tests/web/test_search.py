@@ -187,6 +187,22 @@ def test_another_site_cannot_stop_a_search(client: TestClient) -> None:
     assert answer.status_code == 403
 
 
+@pytest.mark.parametrize(
+    ("question", "says"),
+    [
+        ("model=gpt-1t&num_nodes=1&global_batch_size=512", "smallest cluster"),
+        ("model=gpt-1.7b&num_gpus=7&num_nodes=1&global_batch_size=256", "global batch of 252"),
+        ("model=gpt-1.7b&num_gpus=7&num_nodes=1&global_batch_size=256", "6 GPUs"),
+    ],
+)
+def test_where_nothing_is_found_it_says_what_would_do(client: TestClient, question: str, says: str) -> None:
+    html = client.get(f"{PAGE}?{question}").text
+    assert "Nothing found:" in heading(html)
+    offered = re.findall(r'<li><a href="([^"]+)"[^>]*>Search this</a> <span>([^<]*)</span>', html)
+    link = next(url for url, words in offered if says in words)
+    assert "Best:" in heading(client.get(link.replace("&amp;", "&")).text)
+
+
 @pytest.mark.parametrize("value", ["", "x" * 500, "\x00", "½", "<script>", "1e99", "-1", "[1,2]"])
 def test_odd_words_never_break_the_page(client: TestClient, value: str) -> None:
     for name in (*OWN, "do", "model", "num_nodes", "global_batch_size"):

@@ -194,6 +194,29 @@ def test_the_smallest_cluster_may_not_exist():
     assert answer["num_nodes"] or answer["because"]
 
 
+@pytest.mark.parametrize(("gpus", "batch"), [(7, 256), (11, 256), (20, 64), (13, 1), (5, 3)])
+def test_the_nearest_batch_and_devices_are_legal_and_nothing_nearer_is(gpus, batch):
+    asked = {"model": "gpt-1.7b", "global_batch_size": batch}
+    near = search({**asked, "num_gpus": gpus})["nearest"]
+    assert near is not None
+
+    def legal(**more):
+        return search({**asked, "num_gpus": gpus, "top": 1, **more})["legal"] > 0
+
+    for value in near["global_batch_size"]:
+        between = range(min(value, batch) + 1, max(value, batch))
+        assert legal(global_batch_size=value)
+        assert not any(legal(global_batch_size=other) for other in between)
+    for value in near["num_gpus"]:
+        assert legal(num_gpus=value)
+        assert not any(legal(num_gpus=other) for other in range(min(value, gpus) + 1, max(value, gpus)))
+
+
+def test_what_is_found_needs_nothing_near():
+    assert found()["nearest"] is None
+    assert found(limits={"step_s": [0, 1e-9]})["nearest"] is None
+
+
 # ---------------------------------------------------------------- after the guess
 
 PUZZLE = {
