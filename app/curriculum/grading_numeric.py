@@ -26,9 +26,14 @@ _ARTICLES = {"size": "a size", "time": "a time", "fraction": "a percentage", "co
 LONGEST = 200
 
 
+def unit_of(item: Item, name: str = "") -> str:
+    """The unit in which a value is asked for, as it is shown; "" for a plain count."""
+    return canonical_unit(_unit(item, name)) or ""
+
+
 def expected_form(item: Item, name: str = "") -> str:
     """What to type, in words: "a number in GB, such as 3.5 GB"."""
-    unit = canonical_unit(_unit(item, name)) or ""
+    unit = unit_of(item, name)
     if unit == "%":
         return "a percentage, such as 12.5 or 12.5 %"
     if unit:
@@ -91,7 +96,7 @@ class _Asked:
 
     @property
     def unit(self) -> str:
-        return canonical_unit(_unit(self.item, self.name)) or ""
+        return unit_of(self.item, self.name)
 
     def key(self, answer: Any) -> Key:
         """The value of the key, or of a wrong value. Raises UnusableKeyError."""

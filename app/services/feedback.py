@@ -12,7 +12,9 @@ from app.curriculum.grading import Met, Verdict, grade, puzzle_inputs
 from app.services.best_step import standing
 
 # The page puts the verdict first in its own words.
-_LEADS = ("Not yet: ", "Not yet. ", "Not yet, ", "Not met: ", "Right, ", "Right.", "Not yet.")
+_LEADS = (
+    "Not yet, and ", "Not yet: ", "Not yet. ", "Not yet, ", "Not met: ", "Right, ", "Right.", "Not yet.",
+)  # fmt: skip
 MAX_DIGITS = 15  # more is beyond every field's bounds
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from markupsafe import escape
 
 from app.curriculum.blocks import Item, ItemKind, Option
-from app.curriculum.grading import expected_form
+from app.curriculum.grading_numeric import unit_of
 from app.curriculum.keys import is_named
 from app.services.item_state import ItemState
 from app.web.item_parts import FieldView, ItemContext, OptionView, PointView
@@ -87,7 +87,7 @@ def fields(item: Item, typed: Mapping[str, Any]) -> tuple[FieldView, ...]:
                 name=f"value.{name}",
                 label=str(name).replace("_", " "),
                 label_shown=True,
-                unit=expected_form(item, str(name)),
+                unit=unit_of(item, str(name)),
                 value=str(values.get(name, "")),
             )
             for name in item.answer

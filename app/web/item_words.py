@@ -7,6 +7,7 @@ from markupsafe import Markup, escape
 
 from app.curriculum.blocks import Item, ItemKind
 from app.curriculum.grading import expected_form
+from app.curriculum.keys import is_named
 from app.curriculum.quantities import read_tolerance
 from app.services.feedback import Feedback
 from app.services.item_state import ItemState, is_self_scored
@@ -56,6 +57,13 @@ def show_label(item: Item, state: ItemState) -> str:
     return "Show me"
 
 
+def check_label(item: Item) -> str:
+    """What the Check is called: the calculator speaks only where it has worked something out."""
+    calculated = isinstance(item.answer, Mapping) and "calc" in item.answer
+    calculated = calculated or any('class="calc"' in fold.html for fold in item.checks)
+    return "What the calculator says" if item.kind is ItemKind.PREDICT and calculated else "Check"
+
+
 def badge(item: Item, state: ItemState) -> Badge | None:
     """How it stands, in a mark and a word."""
     if state.score is not None:
@@ -97,6 +105,8 @@ def tell(item: Item, state: ItemState, context: ItemContext, shape: str) -> Tell
         tone = "good" if feedback.verdict == "right" else "warn"
     if shape == "options" and feedback.verdict != "right" and not item.multiple:
         return None  # the reason stands on the option that was chosen
+    if shape == "options" and feedback.verdict == "right" and not feedback.html:
+        return None  # badge and option say it
     if shape == "puzzle" and feedback.text.startswith("Not met"):
         return Tell(
             tone=tone, lead=leads[feedback.verdict], html=str(escape(unmet_in_words(feedback.requirements)))
@@ -143,7 +153,7 @@ def _verdict_aloud(item: Item, state: ItemState, feedback: Feedback | None) -> s
 
 def expects(item: Item) -> str:
     """The form that is asked for, beside the box."""
-    form = expected_form(item)
+    form = "numbers" if is_named(item.answer) else expected_form(item)
     if isinstance(item.answer, list | tuple):
         return form  # a range: anything in it is right
     allowed = read_tolerance(item.tolerance)
