@@ -198,7 +198,7 @@ def test_another_site_cannot_stop_a_search(client: TestClient) -> None:
 def test_where_nothing_is_found_it_says_what_would_do(client: TestClient, question: str, says: str) -> None:
     html = client.get(f"{PAGE}?{question}").text
     assert "Nothing found:" in heading(html)
-    offered = re.findall(r'<li><a href="([^"]+)"[^>]*>Search this</a> <span>([^<]*)</span>', html)
+    offered = re.findall(r'<a href="([^"]+)"[^>]*>Search with ([^<]*)</a>', html)
     link = next(url for url, words in offered if says in words)
     assert "Best:" in heading(client.get(link.replace("&amp;", "&")).text)
 
