@@ -240,7 +240,10 @@ def _result_words(told: Mapping[str, Any]) -> tuple[Headline, str]:
     fits = Headline(tone="good", lead="Fits:", rest=rest)
     if slower <= 0:
         return fits, "No layout of this cluster and batch is faster."
-    return fits, f"It is {numbers.percent(slower, 2)} slower than the best of all layouts; why, is below."
+    return (
+        fits,
+        f"It is {numbers.percent(slower, 2)} slower than the best of all layouts; the reason is below.",
+    )
 
 
 def _step(

@@ -21,7 +21,7 @@ def sensitivity_figure(gains: Sequence[Mapping[str, Any]], *, id: str = "sensiti
     y = 0.0
     for gain in gains:
         share = float(gain["gain_fraction"])
-        label = f"10 % more {gain['label']}"
+        label = f"{_capital(str(gain['label']))} + 10{numbers.NBSP}%"
         said = f"saves {numbers.percent(share, 2)}" if share >= LEAST else "saves nothing"
         marks.append(svg.text(0.0, y + 14, label, "t0"))
         marks.append(svg.text(Percent(100), y + 14, said, "end"))
@@ -47,7 +47,11 @@ def _finding(gains: Sequence[Mapping[str, Any]]) -> str:
     first = gains[0]
     if float(first["gain_fraction"]) < LEAST:
         return "No single resource buys anything."
-    return f"{str(first['label'])[:1].upper()}{str(first['label'])[1:]} is worth most."
+    return f"{_capital(str(first['label']))} is worth most."
+
+
+def _capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 def _caption(gains: Sequence[Mapping[str, Any]]) -> str:
