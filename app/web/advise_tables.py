@@ -49,6 +49,7 @@ def decision_table(step: Mapping[str, Any], url: Url) -> OptionTable | None:
         return None
     key, name = known
     changes = step["changes"]
+    batches = {option["global_batch_size"] for option in options if option["legal"]}
     rows = []
     for option in options:
         chosen = all(option.get(field) == value for field, value in changes.items() if field in option)
@@ -65,7 +66,7 @@ def decision_table(step: Mapping[str, Any], url: Url) -> OptionTable | None:
                 largest=numbers.gib(option["peak_bytes"]) if option["legal"] else "–",
                 step=numbers.seconds(option["step_s"]) if option["legal"] else "–",
                 tokens=numbers.rate(option["tokens_per_s"], "tokens/s") if option["legal"] else "–",
-                says=_row_words(step, option),
+                says=_row_words(step, option, several=len(batches) > 1),
                 url=url(**decided) if option["legal"] else "",
                 chosen=chosen and bool(changes),
                 good=bool(option["good"]),
@@ -82,7 +83,7 @@ _NOTES = {
 }
 
 
-def _row_words(step: Mapping[str, Any], option: Mapping[str, Any]) -> str:
+def _row_words(step: Mapping[str, Any], option: Mapping[str, Any], *, several: bool) -> str:
     said = str(option["says"])
     if not option["legal"]:
         return said
@@ -94,6 +95,8 @@ def _row_words(step: Mapping[str, Any], option: Mapping[str, Any]) -> str:
             0, f"{numbers.count(option['num_micro_batches'])} of them, B = {option['global_batch_size']:,}"
         )
         kept.append(f"bubble {numbers.percent(option['bubble_fraction'], 2)}")
+    elif several:
+        kept.append(f"B = {option['global_batch_size']:,}")
     return f"{said}; {', '.join(kept)}" if kept else said
 
 
