@@ -18,6 +18,8 @@ from app.curriculum.raw_html import WITH_CONTENT, Depth, filter_html
 from app.curriculum.text import collapse, digest, slugify
 
 EXTENSION = re.compile(r"\s*<!--\s*(item|widget|course)\b:?(.*?)-->\s*\Z", re.DOTALL)
+_IMAGE = re.compile(r"<img\b[^<>]*>", re.IGNORECASE)
+_ALT = re.compile(r"""\balt\s*=\s*(?:"[^"]*\S[^"]*"|'[^']*\S[^']*'|[^\s"'>]+)""", re.IGNORECASE)
 _TAG_NAME = re.compile(r"<(/?)([A-Za-z][\w-]*)")
 
 
@@ -87,6 +89,10 @@ def _filtered(content: str, page: Page, line: int) -> str:
             page.report.add(target.code, line, target.message)
         return target.href if target.kind != "elsewhere" else ""
 
+    for image in _IMAGE.finditer(content):
+        if not _ALT.search(image.group(0)):
+            where = line + content[: image.start()].count("\n")
+            page.report.add("LN003", where, "image has no alt text")
     html, findings = filter_html(content, resolve, page.depth)
     for finding in findings:
         where = line + content[: finding.offset].count("\n")

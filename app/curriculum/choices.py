@@ -22,6 +22,9 @@ from app.curriculum.tree import Node, blocks, children_of
 
 Render = Callable[[Sequence[Token]], str]
 _JOINERS = re.compile(r"\s*(?:,|;|&|\+|and|,\s*and)\s*", re.IGNORECASE)
+_TICK = re.compile(r"[\s✅✔✓☑→➜\ufe0f]*")
+_BOLD_TAG = re.compile(r"<(?:b|strong)>", re.IGNORECASE)
+_BOLD_END = re.compile(r"</(?:b|strong)>", re.IGNORECASE)
 _EITHER = re.compile(r"\s*,?\s*(?:or|and/or|/)\s*", re.IGNORECASE)
 LONGEST = 10_000  # characters of a paragraph in which reasons are looked for
 _POINTS = re.compile(r"\s*\((\d{1,3})(?:\s*(?:points?|p))?\)\s*")
@@ -106,20 +109,25 @@ def read_key(check: Sequence[Token]) -> tuple[str, ...]:
     position, before = 0, ""
     while position < len(pieces):
         piece = pieces[position]
-        if piece.type != "strong_open":
+        if piece.type != "strong_open" and not _BOLD_TAG.fullmatch(piece.content):
             before += piece.content if piece.type == "text" else " "
             position += 1
             continue
-        end = next((i for i in range(position, len(pieces)) if pieces[i].type == "strong_close"), len(pieces))
+        end = next((i for i in range(position + 1, len(pieces)) if _ends_bold(pieces[i])), len(pieces))
         found = bold_letters(plain_text(pieces[position + 1 : end]))
         if found and letters and _EITHER.fullmatch(before):
             return ()  # "a or b" does not say which
-        fits = _JOINERS.fullmatch(before) if letters else not before.strip() or ANSWER_WORDS.fullmatch(before)
+        opens = _TICK.fullmatch(before) or ANSWER_WORDS.fullmatch(before)
+        fits = _JOINERS.fullmatch(before) if letters else opens
         if not found or not fits:
             break
         letters.extend(letter for letter in found if letter not in letters)
         position, before = end + 1, ""
     return tuple(letters) or leading_key(plain_text(pieces))
+
+
+def _ends_bold(piece: Token) -> bool:
+    return piece.type == "strong_close" or _BOLD_END.fullmatch(piece.content) is not None
 
 
 def read_reasons(check: Sequence[Token], letters: Sequence[str], render: Render) -> dict[str, Reason]:

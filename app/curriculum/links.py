@@ -112,6 +112,8 @@ def _inside(path: str, place: Place) -> tuple[str, str] | None:
 
 def _front(path: _Path) -> Target | None:
     """The course itself, its resources, an image, or what is private."""
+    if not path.written.strip():
+        return _dead("[…]()", "it has no address")
     if path.rest in ("", "README.md", "lessons"):
         return Target(href=path.base + path.tail)
     if path.rest == "RESOURCES.md":

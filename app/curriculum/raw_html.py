@@ -128,14 +128,19 @@ def _allowed(tag: re.Match[str], name: str, start: int, findings: list[Finding],
         return f"</{name}>"
     attributes = _attributes(name, tag.group(3), start, findings, resolve)
     if name == "img" and " src=" not in attributes:
-        return _imageless(attributes)
+        return _imageless(attributes, tag.group(3))
     return f"<{name}{attributes}>"
 
 
-def _imageless(attributes: str) -> str:
-    """The words of an image that cannot be shown."""
-    alt = re.search(r' alt="([^"]*)"', attributes)
-    return f'<span class="missing-image">{alt.group(1) if alt else ""} (image missing)</span>'
+def _imageless(attributes: str, written: str) -> str:
+    """The words of an image that cannot be shown, else its address."""
+    alt = re.search(r' alt="([^"]+)"', attributes)
+    address = next(
+        (value.strip("\"'") for key, value in _ATTRIBUTE.findall(written) if key.lower() == "src"), ""
+    )
+    return (
+        f'<span class="missing-image">{alt.group(1) if alt else escape(address[:80])} (image missing)</span>'
+    )
 
 
 def _attributes(name: str, written: str, offset: int, findings: list[Finding], resolve: Resolve) -> str:

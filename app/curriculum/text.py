@@ -22,7 +22,9 @@ _STATED = re.compile(  # "Answer: b", "The correct answers are b) and d)."; a ba
     rf"({_STATED_LETTER}(?:(?:\s*,\s*|\s*&\s*|\s*,?\s+and\s+){_STATED_LETTER})*)"
     r"(?=[.:;,]?\s*$|[.:;,]\s|(?<=\))\s)(?!\s*,?\s*(?:or\b|and\b|/|\(?[A-Za-z]\)))"
 )
-_BREAK = re.compile(r"(?<=[.!?])[\"”’)]?\s+(?=[^\s])")
+_SEVERAL = re.compile(r"\(?[A-Za-z]\)(?:(?:\s*(?:,|;|&|\+|and)\s*)+\(?[A-Za-z]\))+(?!\s*,?\s*(?:or\b|/))")
+_ABBREVIATION = r"(?<![eE]\.g\.)(?<![iI]\.e\.)(?<!\bcf\.)(?<!\bvs\.)"
+_BREAK = re.compile(_ABBREVIATION + r"(?<=[.!?])[\"”’)]?\s+(?=\S|$)")
 
 
 def collapse(text: str) -> str:
@@ -58,7 +60,7 @@ def sentence_letters(sentence: str) -> tuple[str, ...]:
 
 
 def sentence_breaks(text: str) -> list[int]:
-    """Where a new sentence begins within the text."""
+    """Where a new sentence begins within the text; its length when one ends with it."""
     return [match.end() for match in _BREAK.finditer(text)]
 
 
@@ -66,10 +68,12 @@ def bold_letters(text: str) -> tuple[str, ...]:
     """The letters that a bold key names: "b)", "(C)", "C.", "c", "b) and d)", "b) 112 GB"; empty
     when it is no key.
     """
-    text = ANSWER_WORDS.sub("", text.strip(), count=1).rstrip(": ")
+    text = re.sub(r"(?i)\Aboth\s+", "", ANSWER_WORDS.sub("", text.strip(), count=1), count=1).rstrip(": ")
     listed = re.fullmatch(rf"{_LETTER}[.)]?(?:(?:\s*(?:,|;|&|\+|and)\s*)+{_LETTER}[.)]?)*\.?", text)
     if listed:
         return tuple(letter.lower() for letter in re.findall(r"(?<![A-Za-z])[A-Za-z](?![A-Za-z])", text))
+    if several := _SEVERAL.match(text):  # "b) and d) are right"
+        return tuple(letter.lower() for letter in re.findall(r"([A-Za-z])\)", several.group(0)))
     match = OPTION.match(text)
     if match and not re.match(r"(?:or|and/or)\b|/", text[match.end() :]):
         return ((match.group(1) or match.group(2)).lower(),)
