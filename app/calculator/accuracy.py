@@ -4,7 +4,7 @@ Bands from the validation against published runs (docs/accuracy.md): a new layou
 were calibrated; and where a constant is borrowed or assumed, more than twice that, all in one direction.
 """
 
-from app.calculator.cluster import Cluster
+from app.calculator.cluster import NO_BF16, Cluster
 from app.calculator.constants import Constants, notes
 from app.calculator.model import Model
 from app.calculator.training import Training
@@ -30,5 +30,10 @@ def expected_error_fraction(
 
 
 def assumptions(cluster: Cluster, training: Training, constants: Constants) -> list[str]:
-    """Constants of this prediction that are not calibrated, one sentence each."""
-    return notes(constants, cluster, training)
+    """What this prediction takes for granted, one sentence each: constants that are not calibrated, and a
+    number type that the device's tensor cores do not have.
+    """
+    told = notes(constants, cluster, training)
+    if training.compute_dtype == "bf16" and cluster.device.generation in NO_BF16:
+        told = [*told, f"{cluster.device.name} multiplies fp16, not bf16: counted at the rate of fp16"]
+    return told

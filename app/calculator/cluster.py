@@ -12,6 +12,9 @@ NETWORKS = {
 }
 
 
+NO_BF16 = ("volta", "turing")  # generations whose tensor cores take fp16 only
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Device:
     """One accelerator, by its data sheet: dense peaks, no sparsity."""

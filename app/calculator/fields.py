@@ -152,7 +152,13 @@ CLUSTER_FIELDS = (
         tuple(NETWORKS),
         None,
     ),
-    integer("cluster.nics_per_node", "network adapters in a node", 1, 1_024),
+    integer(
+        "cluster.nics_per_node",
+        "network adapters in a node, shared by its devices where no bandwidth is stated; left out: of the"
+        " catalog",
+        1,
+        1_024,
+    ),
     number("cluster.price_per_gpu_hour", "price of one device for one hour; 0: not stated", 0, 1e6, 0.0),
 )
 

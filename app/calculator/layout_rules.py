@@ -285,4 +285,17 @@ EXPERT_RULES = (
     ),
 )
 
-RULES = (*DEVICE_RULES, *WIDTH_RULES, *DEPTH_RULES, *BATCH_RULES, *EXPERT_RULES)
+TYPE_RULES = (
+    Rule(
+        code="compute_dtype_not_supported",
+        field="training.compute_dtype",
+        message="{divisor}-bit products are asked for, the device multiplies {dividend}-bit numbers",
+        dividend=lambda case: 16.0,
+        divisor=lambda case: 8.0,
+        applies=lambda case: case.training.compute_dtype == "fp8" and case.cluster.device.peak_flops_fp8 <= 0,
+        relation="at_most",
+        rule_of="arithmetic",
+    ),
+)
+
+RULES = (*DEVICE_RULES, *WIDTH_RULES, *DEPTH_RULES, *BATCH_RULES, *EXPERT_RULES, *TYPE_RULES)

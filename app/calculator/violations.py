@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from app.calculator.cluster import NO_BF16
 from app.calculator.fields import BY_PATH
 from app.calculator.layout import Column
 from app.calculator.layout_rules import RULES
@@ -27,7 +28,7 @@ class Violation:
     divisor: int
     remainder: int
     rule_of: str
-    nearest_legal: tuple[int | bool, ...]
+    nearest_legal: tuple[int | bool | str, ...]
 
     def to_json(self) -> dict[str, Any]:
         """As in the API's answer."""
@@ -63,16 +64,16 @@ def _violation(rule: Rule, case: Case) -> Violation:
     )
 
 
-def _advice(field: str, nearest: tuple[int | bool, ...]) -> str:
+def _advice(field: str, nearest: tuple[int | bool | str, ...]) -> str:
     if field == "layout.layers_per_stage":
         return " Change the list, or leave it out for equal stages."
     if not nearest:
         return ""
-    values = " or ".join(str(v).lower() if isinstance(v, bool) else f"{v:,}" for v in nearest)
+    values = " or ".join(f"{v:,}" if type(v) is int else str(v).lower() for v in nearest)
     return f" Nearest {field.partition('.')[2]}: {values}."
 
 
-def _nearest(rule: Rule, case: Case) -> tuple[str, tuple[int | bool, ...]]:
+def _nearest(rule: Rule, case: Case) -> tuple[str, tuple[int | bool | str, ...]]:
     """The field to change and its nearest values below and above that keep the rule."""
     section, _, name = rule.field.partition(".")
     if rule.code == "world_size_not_divisible":
@@ -82,6 +83,8 @@ def _nearest(rule: Rule, case: Case) -> tuple[str, tuple[int | bool, ...]]:
         return rule.field, (_first(rest),)
     if name == "sequence_parallel":
         return rule.field, (True,)
+    if name == "compute_dtype":
+        return rule.field, ("fp16",) if case.cluster.device.generation in NO_BF16 else ("bf16", "fp16")
     if section == "training":
         return rule.field, _nearest_multiples(rule, case)
     return rule.field, () if name == "layers_per_stage" else _nearest_values(rule, case, name)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from app.calculator.cluster import NETWORKS, Cluster
+from app.calculator.cluster import NETWORKS, NO_BF16, Cluster
 from app.calculator.fields import BY_PATH, FIELDS, SERVING_FIELDS
 from app.calculator.layout import RECOMPUTE_NAMES, SCHEDULE_NAMES, Layout, Recompute
 from app.calculator.model import Model
@@ -15,7 +15,6 @@ from app.services.input_values import InputProblem, did_you_mean
 
 Values = dict[str, Any]
 Problems = list[InputProblem]
-NO_BF16 = ("volta", "turing")  # generations whose tensor cores take fp16 only
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,7 +188,7 @@ def _cluster(values: Values, entry: GpuEntry, num_nodes: int, per_node: int, num
         ),
         inter_node=replace(
             inter,
-            bandwidth_bytes_per_s=values.get("inter_node_bandwidth_bytes_per_s", inter.bandwidth_bytes_per_s),
+            bandwidth_bytes_per_s=_inter_node_bandwidth(values, entry, per_node),
             latency_s=values.get("inter_node_latency_s", inter.latency_s),
         ),
         nics_per_node=values.get("nics_per_node", entry.nics_per_node),
@@ -199,6 +198,16 @@ def _cluster(values: Values, entry: GpuEntry, num_nodes: int, per_node: int, num
     if kind is None or kind == cluster.inter_node_network:
         return cluster
     return replace(cluster, inter_node=replace(cluster.inter_node, name=NETWORKS[kind]))
+
+
+def _inter_node_bandwidth(values: Values, entry: GpuEntry, per_node: int) -> float:
+    """Bytes/s per device between nodes: as stated, else the catalog's, of which another number of adapters
+    gives each device another share.
+    """
+    usual = entry.inter_node.link.bandwidth_bytes_per_s
+    if "nics_per_node" in values:
+        usual *= values["nics_per_node"] / entry.nics_per_node * (entry.gpus_per_node / per_node)
+    return float(values.get("inter_node_bandwidth_bytes_per_s", usual))
 
 
 def _layout(given: Values, cluster: Cluster) -> Layout:

@@ -101,6 +101,9 @@ def query_of(values: Mapping[str, Any], inputs: Inputs, plain: Mapping[str, Any]
     start = _start(values, inputs)
     chunks = values["layout.virtual_pipeline_stages"]
     known = {**plain, "layout.schedule": "interleaved" if chunks > 1 else "1f1b"}
+    if known.get("cluster.nics_per_node") != values["cluster.nics_per_node"]:
+        # Written beside them, because the adapters alone would change it.
+        known.pop("cluster.inter_node_bandwidth_bytes_per_s", None)
     written = {"model": inputs.model_id} if inputs.model_id else {}
     for path, value in values.items():
         if path.startswith("training.") and inputs.serving:

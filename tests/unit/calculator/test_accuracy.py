@@ -22,3 +22,10 @@ def test_band(inputs, fraction):
 
 def test_an_illegal_layout_has_no_band():
     assert estimate({"model": "gpt-1.7b", "tensor_parallel": 7})["expected_error_fraction"] is None
+
+
+def test_a_type_the_device_does_not_have_is_said():
+    told = estimate({"model": "gpt-1.7b", "gpu": "v100-32gb", "compute_dtype": "bf16"})["assumptions"]
+    assert any("not bf16" in sentence for sentence in told)
+    plain = estimate({"model": "gpt-1.7b", "gpu": "v100-32gb"})["assumptions"]
+    assert not any("bf16" in sentence for sentence in plain)

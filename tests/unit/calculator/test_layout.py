@@ -154,6 +154,7 @@ BROKEN = {  # code → inputs that break that rule, and only it
     "expert_group_not_divisible": {"model": "mixtral-8x7b", "num_gpus": 2, "expert_parallel": 4},
     "experts_need_sequence_parallel": MOE | {"tensor_parallel": 2, "expert_parallel": 2},
     "zero_group_not_divisible": LEGAL | {"zero_stage": 1, "zero_group": 3},
+    "compute_dtype_not_supported": {**LEGAL, "compute_dtype": "fp8"},
 }
 
 

@@ -395,3 +395,21 @@ def test_a_contradiction_is_told_beside_other_problems():
 def test_a_missing_part_that_could_not_be_read_is_told_once():
     shape = {"num_layers": "x", "hidden_size": 8, "num_attention_heads": 2, "vocab_size": 9}
     assert [p.field for p in problems({"model": shape})] == ["model.num_layers"]
+
+
+@pytest.mark.parametrize(
+    ("inputs", "gigabytes_per_s"),
+    [
+        ({}, 50),
+        ({"nics_per_node": 4}, 25),
+        ({"nics_per_node": 1}, 6.25),
+        ({"gpus_per_node": 4, "nics_per_node": 4}, 50),
+        ({"nics_per_node": 4, "inter_node_bandwidth_bytes_per_s": 50e9}, 50),
+    ],
+)
+def test_devices_share_the_adapters_of_their_node(inputs, gigabytes_per_s):
+    found = read({"model": "llama3-8b", "gpu": "h100-80gb", "num_nodes": 4, **inputs})
+    assert found.cluster.inter_node.bandwidth_bytes_per_s == gigabytes_per_s * 1e9
+    query = dict(parse_qsl(to_query(found, CATALOG)))
+    assert read(query).cluster == found.cluster
+    assert read(to_json(found, CATALOG)).cluster == found.cluster
