@@ -1,5 +1,6 @@
 """Pages and the fragments they are made of: one template for both."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoes
 from app.web.typography import bound, prose
 
 TEMPLATES = Path(__file__).resolve().parent.parent.parent / "templates"
+
+# The sheets of a page are asked for as soon as its headers are there, before the page itself is.
+_SHEET = re.compile(r'<link rel="stylesheet" href="([^"]+)">')
+_HEAD_LETTERS = 2_500
 
 environment = Environment(
     loader=FileSystemLoader(TEMPLATES),
@@ -54,6 +59,8 @@ def render(
     fragment = block if block is not None and wants_fragment(request) else None
     body = render_to_string(request, template, context or {}, block=fragment)
     extra = {"Vary": "HX-Request", **(headers or {})} if block is not None else dict(headers or {})
+    if fragment is None and (sheets := _SHEET.findall(body[:_HEAD_LETTERS])):
+        extra["Link"] = ", ".join(f"<{sheet}>; rel=preload; as=style" for sheet in sheets)
     return HTMLResponse(body, status_code=status_code, headers=extra)
 
 

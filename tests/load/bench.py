@@ -20,6 +20,7 @@ from app.services import balance, estimation, scheduling, searching
 from app.settings import ROOT, Settings
 from app.storage import migrate
 from tests.load.authoring import authoring_rows
+from tests.load.pages import page_visit_rows
 from tests.load.rows import Row
 
 GPT3 = {
@@ -151,7 +152,7 @@ def table(rows: list[Row], unit_ms: float) -> str:
 def main() -> None:
     """Print the table; with --write also keep it in docs/performance.md; with --json as JSON."""
     unit_ms = 1e3 * seconds(baseline)
-    rows = [*calculator_rows(), *search_rows(), *page_rows(), *authoring_rows()]
+    rows = [*calculator_rows(), *search_rows(), *page_rows(), *authoring_rows(), *page_visit_rows()]
     if "--json" in sys.argv:
         print(json.dumps({"baseline_ms": unit_ms, "rows": [row._asdict() for row in rows]}))
         return
