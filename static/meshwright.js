@@ -69,7 +69,8 @@
     if (!item || item.querySelector(".unsent")) return;
     const note = document.createElement("p");
     note.className = "tell warn unsent";
-    note.textContent = "This could not be sent. What you typed is still here: check the connection and try again.";
+    const why = { 403: "This page has to be loaded again before it can send.", 404: "This has left the lesson since the page was loaded.", 413: "This is too long to be sent." }[event.detail.xhr?.status];
+    note.textContent = why ? `${why} What you typed is still here: copy it, or shorten it and try again.` : "This could not be sent. What you typed is still here: check the connection and try again.";
     item.append(note);
     if (said) said.textContent = note.textContent;
   };

@@ -74,6 +74,7 @@ class MarkState:
 
 
 SETTLED_VERDICTS = ("right", "had_it", "passed")
+NOT_UNDERSTOOD = "not_understood"  # stored as typed, but not an answer
 
 
 def add_event(session: Session, learner_id: int, item: ItemRef, event: Event) -> None:
@@ -151,7 +152,8 @@ def events_of_lesson(session: Session, learner_id: int, course: str, lesson: str
 def summaries(session: Session, learner_id: int) -> list[ItemSummary]:
     """One line per item this learner ever touched: how many answers, whether it is settled, when last."""
     settled = func.max(case((Attempt.verdict.in_(SETTLED_VERDICTS), 1), else_=0))
-    answers = func.sum(case((Attempt.action.in_(("answer", "show")), 1), else_=0))
+    counted = Attempt.action.in_(("answer", "show")) & (Attempt.verdict != NOT_UNDERSTOOD)
+    answers = func.sum(case((counted, 1), else_=0))
     query = (
         select(
             ItemVersion.course,

@@ -255,3 +255,25 @@ def test_nonsense_in_a_control_is_named_beside_it(learner: TestClient, lesson_ur
     assert 'value="many"' in part.text
     assert 'aria-invalid="true"' in part.text
     assert "Cannot be calculated" in part.text
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "/courses/training/lessons/0010-degrees-in-order",
+        "/courses/training/lessons/0013-all-three",
+        "/courses/serving/lessons/0006-two-nodes-and-a-decision",
+    ],
+)
+def test_the_real_lessons_give_nothing_away(client: TestClient, app: FastAPI, url: str) -> None:
+    """No hint, check, reason or message stands in the page before it was asked for."""
+    _, _, course, _, slug = url.split("/")
+    lesson = app.state.house.lesson(course, slug)
+    page = " ".join(client.get(url).text.replace("\u00a0", " ").split())
+    texts = [fold.html for item in lesson.items for fold in (*item.hints, *item.checks)]
+    texts += [option.feedback_html for item in lesson.items for option in item.options]
+    texts += [wrong.say for item in lesson.items for wrong in item.wrong]
+    assert len(texts) > 60
+    for text in filter(None, texts):
+        assert " ".join(text.split())[:60] not in page
+    assert client.get(f"{url}?checks=open").text.count('class="check"') == len(lesson.items)

@@ -122,6 +122,15 @@ def test_a_summary_counts_answers_and_remembers_the_best(session: Session, ada: 
     assert (lines["only-a-hint"].answers, lines["only-a-hint"].solved) == (0, False)
 
 
+def test_what_was_not_understood_is_no_answer(session: Session, ada: int) -> None:
+    progress.add_event(session, ada, REF, event(verdict="not_understood"))
+    (line,) = progress.summaries(session, ada)
+    assert line.answers == 0
+    progress.add_event(session, ada, REF, event("show", verdict=""))
+    (line,) = progress.summaries(session, ada)
+    assert line.answers == 1
+
+
 def test_the_last_mark_counts(session: Session, ada: int) -> None:
     place = {"course": "training", "lesson": "0010-degrees-in-order", "kind": "rep"}
     for ref, done in (("read", True), ("sketch", True), ("read", False)):
