@@ -99,17 +99,19 @@ def new_lesson(
 
 
 def parse(
-    file: Annotated[Path, typer.Argument(help="A lesson or another page of a course.")],
+    file: Annotated[
+        Path,
+        typer.Argument(help="A lesson or another page of a course; - for standard input.", allow_dash=True),
+    ],
     as_json: Annotated[bool, typer.Option("--json", help="As JSON, which is also the default.")] = True,
 ) -> None:
-    """Print what was understood of one file; exit 1 when it has errors."""
+    """Print what was understood of one file, with its problems; exit 2 when it cannot be read."""
     try:
-        understood = authoring.parse_file(file)
+        given = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+        understood = authoring.parse_file(file, given)
     except OSError as error:
         raise say_problems((f"{file}: {error.strerror}",), 2) from error
     print(json.dumps(understood, ensure_ascii=False, indent=1, default=str))
-    errors = [one for one in understood["diagnostics"] if one["severity"] == "error"]
-    raise typer.Exit(1 if errors else 0)
 
 
 def lint(

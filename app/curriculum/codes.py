@@ -131,7 +131,7 @@ _TABLE = (
     Code("TX001", WARNING, "Nested too deep; the rest is shown as plain text.", ">>>>>>>>> …", "Use fewer levels."),
     Code("TX002", ERROR, "The file is too large or too tangled to be read as Markdown; it is shown as plain text.",
          "a lesson of 3 MB", "Split it into lessons."),
-    Code("TX003", ERROR, "The file is not UTF-8 text.", "bytes of another encoding", "Save the file as UTF-8."),
+    Code("TX003", ERROR, "The file cannot be read, or it is not UTF-8 text.", "bytes of another encoding", "Save the file as UTF-8."),
     # Reps
     Code("RP001", WARNING, "There are fewer than three real-world reps.", "one - [ ] line", "Add tasks."),
     Code("RP002", WARNING, 'No rep starts with "Tomorrow:".', "- [ ] Read the default.", "Write one as - [ ] Tomorrow: …"),

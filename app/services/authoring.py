@@ -29,20 +29,22 @@ def _engine() -> Engine:
     return CalculatorEngine()
 
 
-def parse_file(path: str | Path) -> dict[str, Any]:
-    """What was understood of one file, and its problems. Links are judged by what lies beside the file."""
-    file = Path(path)
-    return outline(read_lesson(file, str(path)))
+def parse_file(path: str | Path, data: bytes | None = None) -> dict[str, Any]:
+    """What was understood of one file (or of `data`, as if it lay there), and its problems.
+
+    Links are judged by what lies beside the file. Raises OSError when it cannot be read.
+    """
+    return outline(read_lesson(Path(path), str(path), data=data))
 
 
-def read_lesson(file: Path, shown: str, *, text: str | None = None) -> Lesson:
-    """The lesson in a file (or in `text`, as it might be saved there).
+def read_lesson(file: Path, shown: str, *, text: str | None = None, data: bytes | None = None) -> Lesson:
+    """The lesson in a file (or in `text` or `data`, as it might be saved there).
 
     Raises OSError when it cannot be read.
     """
     undecodable = ""
     if text is None:
-        data = file.read_bytes()
+        data = file.read_bytes() if data is None else data
         try:
             text = data.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -56,15 +58,12 @@ def read_lesson(file: Path, shown: str, *, text: str | None = None) -> Lesson:
     lesson = parse(text, course=course, slug=file.stem, path=shown, folder=place, context=context)
     if not undecodable:
         return lesson
-    problem = Problem(
-        path=shown,
-        line=1,
-        code="TX003",
-        severity=Severity.ERROR,
-        message=f"the file is not UTF-8 text: {undecodable}",
-        fix="save the file as UTF-8",
-    )
+    problem = _unreadable(shown, f"the file is not UTF-8 text: {undecodable}", "save the file as UTF-8")
     return replace(lesson, problems=(problem, *lesson.problems))
+
+
+def _unreadable(shown: str, message: str, fix: str = "check that it exists and may be read") -> Problem:
+    return Problem(path=shown, line=1, code="TX003", severity=Severity.ERROR, message=message, fix=fix)
 
 
 def _place(folder: Path) -> tuple[str, str]:
@@ -121,9 +120,14 @@ class Linter:
             problems += found
             files += count
         for file in loose:
-            lesson = read_lesson(file, _shown(file))
+            try:
+                lesson = read_lesson(file, _shown(file))
+            except OSError as error:
+                problems.append(_unreadable(_shown(file), f"the file cannot be read: {error.strerror}"))
+                continue
+            finally:
+                files += 1
             problems += [*lesson.problems, *check_lesson(lesson), *check_with_engine(lesson, self.engine)]
-            files += 1
         return LintResult(problems=_tidy(problems), num_files=files, missing=tuple(missing))
 
     def _of_root(self, root: _Root) -> tuple[list[Problem], int]:
@@ -195,7 +199,7 @@ def _is_course_shallow(folder: Path) -> bool:
 def _shown(file: Path) -> str:
     """The path as a person at this prompt would write it."""
     try:
-        return file.resolve().relative_to(Path.cwd()).as_posix()
+        return (file.parent.resolve() / file.name).relative_to(Path.cwd()).as_posix()
     except ValueError:
         return str(file)
 
