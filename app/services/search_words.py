@@ -35,6 +35,7 @@ PARTS = {
     "optimizer_s": "optimizer step",
     "other_s": "launches and stragglers",
 }
+_SPELLED = {"1f1b": "1F1B", "zb-h1": "ZB-H1", "gpipe": "GPipe"}
 _TELLING = 0.15  # share of the largest change from which a further one is told
 _LEAST = 5e-4  # of the step: less is not told
 
@@ -53,7 +54,7 @@ def _said(value: Any) -> str:
         return "on" if value else "off"
     if isinstance(value, list | tuple):
         return "-".join(str(part) for part in value)
-    return "even" if value is None else str(value)
+    return "even" if value is None else _SPELLED.get(value, str(value))
 
 
 def why_first(numbers: Mapping[str, Any], parts: Mapping[str, float]) -> str:

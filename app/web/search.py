@@ -1,7 +1,6 @@
 """/calculator/search: all legal layouts of a cluster, ranked; every state is an address."""
 
 import asyncio
-from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
@@ -14,7 +13,7 @@ from app.web.dependencies import FormDep
 from app.web.rendering import render, wants_fragment
 from app.web.search_api import desk_of
 from app.web.search_form import PATH, SearchQuestion, read_search
-from app.web.search_view import view_of
+from app.web.search_view import SearchView, view_of
 
 router = APIRouter(include_in_schema=False)
 PAGE = "pages/search.html"
@@ -51,8 +50,23 @@ def _page(request: Request, question: SearchQuestion, found: Answer | None) -> R
     view = view_of(question, found, load_catalog())
     fragment = wants_fragment(request)
     status = 503 if found is None and view.usable else 200 if view.usable else 422
-    headers: dict[str, Any] = {"HX-Push-Url": view.url} if fragment and view.usable and not view.job else {}
-    return render(request, PAGE, {"view": view}, block="search", status_code=status, headers=headers)
+    polled = fragment and bool(question.job)
+    headers = _headers(view, polled=polled) if fragment else None
+    return render(
+        request, PAGE, {"view": view, "polled": polled}, block="search", status_code=status, headers=headers
+    )
+
+
+def _headers(view: SearchView, *, polled: bool) -> dict[str, str]:
+    """While a search runs only its progress is put in place; when it has ended, the whole page is."""
+    if not view.usable:
+        return {}
+    if not polled:
+        return {"HX-Push-Url": view.url}
+    if view.job is not None and not view.job.ended:
+        return {}
+    whole = {"HX-Retarget": "#search-page", "HX-Reselect": "#search-page", "HX-Reswap": "outerHTML"}
+    return {**whole, "HX-Replace-Url": view.url}
 
 
 @router.post("/calculator/search/stop", response_model=None)

@@ -52,6 +52,16 @@ def test_a_search_is_changed_in_place(visit: VisitMaker) -> None:
     expect(page.locator("h1")).to_contain_text("tensor 2")
 
 
+def test_a_large_search_ends_by_itself_and_keeps_what_is_typed(visit: VisitMaker) -> None:
+    page = visit().page(LARGE.replace("1048576", "131072"))
+    page.locator("#in-max-bubble").fill("12")
+    expect(page.locator("h1")).to_contain_text(re.compile("[1-9]\\d?.%|Best"), timeout=30_000)
+    if page.locator("progress").count():
+        assert page.locator("#in-max-bubble").input_value() == "12"
+    expect(page.locator("h1")).to_contain_text("Best:", timeout=60_000)
+    assert page.locator("#ranked tbody tr").count() == 20
+
+
 @pytest.mark.parametrize("javascript", [True, False])
 def test_a_large_search_is_watched_and_stopped(visit: VisitMaker, javascript: bool) -> None:
     page = visit(javascript=javascript).page(LARGE + ("" if javascript else "&max_bubble=50"))
