@@ -10,9 +10,9 @@ from fastapi import FastAPI
 from starlette.middleware.gzip import GZipMiddleware
 
 from app.curriculum.library import LibraryStore
-from app.services.engine import CalculatorEngine
 from app.services.house import House
 from app.services.preview_files import PreviewFiles
+from app.services.remembering_engine import VisitorsEngine
 from app.services.search_jobs import SearchDesk
 from app.settings import ROOT, Settings
 from app.storage.database import Database
@@ -109,7 +109,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 
 
 def _house(settings: Settings, database: Database) -> House:
-    engine = CalculatorEngine()
+    engine = VisitorsEngine()
     look_every_s = 1.0 if settings.reload_lessons else float("inf")
     store = LibraryStore(settings.lessons_dir, engine=engine, interval_s=look_every_s)
     return House(database, store.current, engine)

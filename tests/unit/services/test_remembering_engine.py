@@ -1,14 +1,14 @@
 """The same answers as the engine itself, worked out once."""
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from app.curriculum.engine import EngineError, Quantity
-from app.services import remembering_engine
 from app.services.engine import CalculatorEngine
-from app.services.remembering_engine import Remembering, RememberingEngine
+from app.services.remembering_engine import Remembering, RememberingEngine, VisitorsEngine
 
 
 class Counting:
@@ -62,7 +62,7 @@ def test_a_refusal_stays_a_refusal() -> None:
 
 
 def test_the_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remembering_engine, "MOST", 2)
+    monkeypatch.setattr(Remembered, "most", 2)
     engine = Remembered()
     for number in (1, 2, 1, 3, 1, 2):
         engine.answer("estimate", {"n": number})
@@ -75,3 +75,16 @@ def test_the_calculator_gives_the_same_with_a_memory() -> None:
     for _ in range(2):
         assert engine.answer("estimate", inputs) == plain.answer("estimate", inputs)
         assert engine.value("memory.peak_bytes", inputs) == plain.value("memory.peak_bytes", inputs)
+
+
+def test_what_visitors_ask_is_forgotten_sooner() -> None:
+    assert VisitorsEngine.most < RememberingEngine.most / 10
+
+
+def test_many_at_once_get_the_right_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Remembered, "most", 3)
+    engine = Remembered()
+    with ThreadPoolExecutor(8) as pool:
+        asked = [number % 7 for number in range(2_000)]
+        told = list(pool.map(lambda number: engine.answer("estimate", {"a": number})["a"], asked))
+    assert told == asked
