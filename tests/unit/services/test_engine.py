@@ -244,3 +244,22 @@ def test_mistakes_are_told(name, arguments, said):
 def test_an_unknown_verb():
     with pytest.raises(EngineError, match="estimate, serve"):
         ENGINE.answer("train", GPT)
+
+
+def test_numbers_of_one_layout_ask_the_verb_once(monkeypatch):
+    """A puzzle's requirements are numbers of one answer; another layout is another question."""
+    asked = []
+    engine = CalculatorEngine()
+    estimate = engine._verbs["estimate"]
+    monkeypatch.setitem(engine._verbs, "estimate", lambda inputs: asked.append(1) or estimate(inputs))
+    layout = {"model": "gpt3-175b", "num_nodes": 8, "tensor_parallel": 8, "pipeline_parallel": 8}
+    first = [
+        engine.value(name, layout).value for name in ("fits", "time.bubble_fraction", "global_batch_size")
+    ]
+    assert first == [
+        engine.value(name, layout).value for name in ("fits", "time.bubble_fraction", "global_batch_size")
+    ]
+    assert len(asked) == 1
+    engine.value("fits", {**layout, "pipeline_parallel": 4})
+    engine.value("fits", layout)
+    assert len(asked) == 3
