@@ -64,7 +64,7 @@ def test_a_large_search_ends_by_itself_and_keeps_what_is_typed(visit: VisitMaker
 
 @pytest.mark.parametrize("javascript", [True, False])
 def test_a_large_search_is_watched_and_stopped(visit: VisitMaker, javascript: bool) -> None:
-    page = visit(javascript=javascript).page(LARGE + ("" if javascript else "&max_bubble=50"))
+    page = visit(javascript=javascript).page(f"{LARGE}&max_bubble={50 + javascript}")
     expect(page.locator("progress")).to_be_visible()
     page.get_by_role("button", name="Stop and show what was found").click()
     expect(page.locator("h1")).to_contain_text(re.compile("Best so far|Stopped|Nothing found"))
