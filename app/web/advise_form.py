@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 from app.calculator.fields import BY_PATH
 from app.catalog import Catalog
+from app.services.input_values import number_of
 from app.services.inputs import Inputs
 from app.web.controls import LABELS, Control, path_of
 from app.web.questions import Question, read_question
@@ -110,7 +111,7 @@ def advise_url(
     **changes: Any,
 ) -> str:
     """This page's address with some decisions changed (`layout__…`, `cluster__…`); None takes one back."""
-    wanted: dict[str, Any] = {**values, **question.decided}
+    wanted: dict[str, Any] = {**values, **decided_values(question)}
     wanted |= {key.replace("__", "."): value for key, value in changes.items()}
     least, most = question.batch if batch is None else batch
     own = {FROM: least, TO: most, STEP: place or question.place}
@@ -119,6 +120,18 @@ def advise_url(
     url = address(wanted, catalog, at=PATH)
     pairs = urlencode([(name, value) for name, value in own.items() if value])
     return f"{url}{'&' if '?' in url else '?'}{pairs}" if pairs else url
+
+
+def decided_values(question: AdviseQuestion) -> dict[str, Any]:
+    """The decisions by path; what cannot be read is left out."""
+    found = {path: _typed(path, text) for path, text in question.decided.items()}
+    return {path: value for path, value in found.items() if value is not None}
+
+
+def _typed(path: str, text: str) -> Any:
+    """A decision as a number, where it is one."""
+    number = number_of(text) if BY_PATH[path].kind == "integer" else text
+    return int(number) if isinstance(number, int | float) and number == int(number) else number
 
 
 def batch_controls(question: AdviseQuestion, problem: str) -> tuple[Control, ...]:

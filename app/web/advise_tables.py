@@ -127,10 +127,13 @@ def _way_url(way: Mapping[str, Any], asked: AdviceInputs, url: Url) -> str:
         whole = way["num_gpus"] == nodes * cluster.gpus_per_node
         gpus = None if whole else way["num_gpus"]
         return url(cluster__num_nodes=nodes, cluster__num_gpus=gpus)
-    if batch > batches.most:
-        return url(batch=(str(batches.least if not batches.fixed else batch), str(batch)))
+    cut = {
+        "layout__tensor_parallel": way["tensor_parallel"],
+        "layout__pipeline_parallel": way["pipeline_parallel"],
+    }
+    if batch > batches.most:  # with the cut that it was worked out for: another batch may lead to another
+        least = batch if batches.fixed else batches.least
+        return url(batch=(str(least), str(batch)), **cut)
     if way["virtual_pipeline_stages"] > 1:
         return url(layout__virtual_pipeline_stages=way["virtual_pipeline_stages"])
-    return url(
-        layout__tensor_parallel=way["tensor_parallel"], layout__pipeline_parallel=way["pipeline_parallel"]
-    )
+    return url(**cut)

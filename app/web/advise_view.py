@@ -20,6 +20,7 @@ from app.web.advise_form import (
     AdviseQuestion,
     advise_url,
     batch_controls,
+    decided_values,
     shared_values,
     typed_control,
 )
@@ -176,7 +177,7 @@ def _calculator_url(question: AdviseQuestion, values: Mapping[str, Any], catalog
     kept = {path: value for path, value in values.items() if not path.startswith("layout.")}
     if question.batch[0] and question.batch[0] == question.batch[1]:
         kept["training.global_batch_size"] = question.batch[0]
-    return address({**kept, **question.decided}, catalog)
+    return address({**kept, **decided_values(question)}, catalog)
 
 
 def _walk(

@@ -17,7 +17,8 @@ from app.web.values import address, in_effect
 PATH = "/calculator/compare"
 COUNT, HOLD = "layouts", "hold"
 LEAST = 2
-_OWN = re.compile(r"([1-9])\.([a-z_.]{1,60})")
+_OWN = re.compile(r"([1-9])\.([a-z0-9_.]{1,60})")
+_COLUMN = re.compile(r"[1-9]\.")
 _ORDER = {path: place for place, path in enumerate(["model.id", *(field.path for field in FIELDS)])}
 
 
@@ -44,7 +45,7 @@ def read_compare(pairs: Iterable[tuple[str, str]], catalog: Catalog) -> CompareQ
             own.setdefault(int(match[1]), {})[path] = value
         elif name in (COUNT, HOLD):
             settings[name] = value
-        elif not match:
+        elif not _COLUMN.match(name):
             rest.append((name, value))
     form = any(name == OF_MODEL for name, _ in rest) or 1 in own
     calculator = read_question(rest, catalog)
@@ -82,7 +83,9 @@ def _without_same(own: Mapping[str, Any], shared: Mapping[str, Any]) -> dict[str
 def shared_values(question: CompareQuestion, catalog: Catalog) -> dict[str, Any]:
     """The first layout's values in effect, or as they were written where they cannot be read."""
     inputs = parse_inputs(question.shared, catalog)
-    return dict(question.shared) if isinstance(inputs, InputProblems) else in_effect(inputs)
+    if not isinstance(inputs, InputProblems):
+        return in_effect(inputs)
+    return {path: value for path, value in question.shared.items() if path in _ORDER}
 
 
 def own_of(
