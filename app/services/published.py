@@ -8,6 +8,7 @@ from typing import Any
 from app.calculator.cluster import NETWORKS
 from app.catalog import Catalog
 from app.catalog.published import Row
+from app.services.input_values import shown
 from app.services.inputs import InputProblems, Inputs, parse_inputs
 
 # What the prediction may look at. Everything else in a row tells who said it, or what came out.
@@ -90,19 +91,31 @@ def stage_split(num_layers: int, stages: int) -> list[int] | None:
 def request_of(row: Row) -> dict[str, Any]:
     """The row as an estimate request, in the words of the API. Raises RowError saying what is missing."""
     try:
-        model, hardware = dict(row["model"]), row["hardware"]
+        model, hardware = _object(row, "model"), _object(row, "hardware")
+        if not isinstance(row["pp"], int):
+            raise RowError(f"pp is {shown(row['pp'])}, not a number of stages")
         return {
             "model": _model(model),
             "cluster": _cluster(row, hardware),
             "layout": _layout(row, model, hardware),
             "training": _training(row, model, hardware),
         }
+    except RowError:
+        raise
     except KeyError as error:
         raise RowError(f"{error.args[0]!r} is missing") from error
     except TypeError as error:
         raise RowError(f"a number is missing ({error})") from error
     except MALFORMED as error:
         raise RowError(f"it is not a row of published runs ({error})") from error
+
+
+def _object(row: Row, key: str) -> Mapping[str, Any]:
+    """A part of a row that holds fields of its own. Raises RowError, KeyError."""
+    part = row[key]
+    if not isinstance(part, Mapping):
+        raise RowError(f"{key} is {shown(part)}, not an object of fields")
+    return part
 
 
 def _model(model: Mapping[str, Any]) -> dict[str, Any]:
@@ -226,6 +239,9 @@ def reported_step_s(row: Row) -> float | None:
     TFLOP/s count only through `derived.step_time_s_from_tflops`, in the row's own convention.
     Raises RowError where the row says nothing that can be read.
     """
+    for part in ("reported", "derived"):
+        if row.get(part) is not None:
+            _object(row, part)
     try:
         seconds = _reported_step_s(row)
     except MALFORMED as error:

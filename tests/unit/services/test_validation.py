@@ -131,6 +131,25 @@ def test_a_row_that_lacks_something_is_kept_and_says_what() -> None:
 
 
 @pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"hardware": None}, "hardware is None, not an object of fields"),
+        ({"model": "gpt3-175b"}, "model is 'gpt3-175b', not an object of fields"),
+        ({"reported": "fast"}, "reported is 'fast', not an object of fields"),
+        ({"pp": None}, "pp is None, not a number of stages"),
+        ({"pp": "8"}, "pp is '8', not a number of stages"),
+        ({"hardware": {"gpu": "RTX 5090"}}, "hardware.gpu 'RTX 5090' is not in the catalog"),
+        ({"tp": -1}, "layout.tensor_parallel: -1 cannot be used"),
+    ],
+)
+def test_an_odd_row_says_what_is_wrong_in_words(changed: dict[str, object], said: str) -> None:
+    result = result_of({**by_id("narayanan21_t1_1.7B"), **changed})
+    assert result.predicted_step_s is None
+    assert said in result.problem
+    assert "object has no" not in result.problem
+
+
+@pytest.mark.parametrize(
     ("reported", "derived", "seconds"),
     [
         ({"step_time_s": 2.0, "tokens_per_s": 1.0}, {}, 2.0),
