@@ -43,7 +43,7 @@ class CalculatorView:
     url: str
     complaints: tuple[Complaint, ...] = ()
     remedies: tuple[RemedyView, ...] = ()
-    readouts: tuple[tuple[str, str, str, str], ...] = ()  # label, number, unit, exact
+    readouts: tuple[tuple[str, str, str, str, str], ...] = ()  # label, number, unit, exact, its working
     results: Results | None = None
     flags: tuple[str, ...] = ()
     beyond: tuple[str, ...] = ()
@@ -127,31 +127,41 @@ def _unusable(
     )
 
 
-def readouts(answer: Mapping[str, Any], values: Mapping[str, Any]) -> tuple[tuple[str, str, str, str], ...]:
-    """At most six numbers under the verdict: label, number, unit, exact value."""
+def readouts(
+    answer: Mapping[str, Any], values: Mapping[str, Any]
+) -> tuple[tuple[str, str, str, str, str], ...]:
+    """At most six numbers under the verdict: label, number, unit, exact value, and which working is its."""
     memory, time = answer.get("memory"), answer.get("time") or {}
     if not memory:
         return ()
     rates = answer.get("throughput") or {}
-    told = [
-        ("Largest stage", numbers.gib(memory["peak_bytes"]), numbers.exact(memory["peak_bytes"], "bytes"))
-    ]
+    peak = memory["peak_bytes"]
+    told = [("Largest stage", numbers.gib(peak), numbers.exact(peak, "bytes"), "memory.peak_bytes")]
     step = time.get("step_s")
     if step is not None:
         band = answer.get("expected_error_fraction")
         within = f" ± {numbers.percent(band, 1)}" if band else ""
         label = "Step" if memory["fits"] != "no" else "Step, if it fitted"
-        told.append((label, f"{numbers.seconds(step)}{within}", numbers.exact(step, "s")))
+        told.append((label, f"{numbers.seconds(step)}{within}", numbers.exact(step, "s"), "time.step_s"))
         per_s, mfu = rates.get("tokens_per_s"), rates.get("mfu")
-        told.append(("Throughput", numbers.rate(per_s, "tokens/s"), numbers.exact(per_s, "tokens/s")))
-        told.append(("MFU", numbers.percent(mfu, 2), f"model FLOP over peak FLOP: {mfu:.6f}"))
+        told.append(
+            (
+                "Throughput",
+                numbers.rate(per_s, "tokens/s"),
+                numbers.exact(per_s, "tokens/s"),
+                "throughput.tokens_per_s",
+            )
+        )
+        exact = f"model FLOP over peak FLOP: {mfu:.6f}"
+        told.append(("MFU", numbers.percent(mfu, 2), exact, "throughput.mfu"))
         bubble = time.get("bubble_fraction")
-        told.append(("Bubble", numbers.percent(bubble), f"idle share of equal stages: {bubble:.6f}"))
+        exact = f"idle share of equal stages: {bubble:.6f}"
+        told.append(("Bubble", numbers.percent(bubble), exact, "time.bubble_fraction"))
     degrees = [values[f"layout.{axis}_parallel"] for axis in ("tensor", "context", "pipeline", "data")]
     product = " · ".join(str(size) for axis, size in enumerate(degrees) if axis != 1 or size > 1)
     world = numbers.count(values["cluster.num_gpus"])
-    told.append(("GPUs", f"{world}{numbers.NBSP}= {product}", "tensor · pipeline · data"))
-    return tuple((label, *numbers.split_unit(text), exact) for label, text, exact in told)
+    told.append(("GPUs", f"{world}{numbers.NBSP}= {product}", "tensor · pipeline · data", ""))
+    return tuple((label, *numbers.split_unit(text), exact, key) for label, text, exact, key in told)
 
 
 def _with_remedy(said: Verdict, helpful: Sequence[Remedy]) -> Verdict:

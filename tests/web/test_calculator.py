@@ -90,7 +90,7 @@ def test_each_remedy_leads_to_a_layout_that_does_what_it_says(client: TestClient
     for url, largest in found:
         after = client.get(url.replace("&amp;", "&")).text
         assert heading(after).startswith("Fits, ")
-        assert f">{largest} <small>GiB</small>" in after
+        assert f">{largest}</a> <small>GiB</small>" in after
 
 
 def test_the_form_alone_says_the_same_state_again(client: TestClient) -> None:
@@ -303,3 +303,15 @@ def test_no_question_breaks_the_page(client: TestClient, asked: dict[str, str], 
     page = client.get("/calculator", params=start | asked)
     assert page.status_code in (200, 422)
     assert heading(page.text)
+
+
+def test_every_readout_leads_to_its_working(client: TestClient) -> None:
+    text = client.get("/calculator").text
+    ids = re.findall(r'\bid="([^"]+)"', text)
+    assert len(ids) == len(set(ids))
+    links = re.findall(r'<a class="num" href="#([^"]+)">([^<]+)</a>', text)
+    assert len(links) == 5
+    for target, number in links:
+        assert target in ids
+        fold = text[: text.index(f'id="{target}"')].rpartition("<details")[2]
+        assert number.partition(".")[0] in fold
