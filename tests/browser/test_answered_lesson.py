@@ -60,3 +60,14 @@ def test_images_keep_their_room(visit: VisitMaker) -> None:
     assert all(width > 0 and height > 0 for width, height in sizes)
     missing = page.eval_on_selector_all("main img:not([width][height])", "all => all.length")
     assert missing == 0
+
+
+def test_without_script_a_refused_form_comes_back_where_it_was(visit: VisitMaker) -> None:
+    learner = visit(javascript=False)
+    page = learner.page(LESSON)
+    page.locator("#q-procedure-order-a").select_option("1")
+    page.locator("#q-procedure-order-submit").click()
+    expect(page.locator("#q-procedure-order-problem")).to_be_in_viewport()
+    expect(page.locator("#q-procedure-order-a")).to_have_value("1")
+    # The browser itself notes a 422 on the console.
+    learner.messages = [message for message in learner.messages if "422" not in message]
