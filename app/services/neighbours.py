@@ -19,6 +19,7 @@ from app.services.inputs import Inputs
 
 MOST = 3
 _WIDEST, _DEEPEST = 64, 128
+_AT_ONCE = 24  # candidates that are checked together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,14 +118,23 @@ def _whole_batch(inputs: Inputs, near: list[Layout]) -> Inputs:
 
 
 def _legal(inputs: Inputs, near: list[Layout], most: int) -> list[Neighbour]:
+    """The first legal ones, a few candidates at a time: mostly they are among the nearest."""
+    chosen: list[Layout] = []
+    for start in range(0, len(near), _AT_ONCE):
+        part = near[start : start + _AT_ONCE]
+        holds: set[int] = set()
+        for split in dict.fromkeys(layout.layers_per_stage for layout in part):
+            places = [place for place, layout in enumerate(part) if layout.layers_per_stage == split]
+            layouts = Layouts.of(*(part[place] for place in places))
+            mask = legal_mask(inputs.model, inputs.cluster, inputs.training, layouts)
+            holds |= {places[int(index)] for index in np.flatnonzero(mask)}
+        chosen += [part[place] for place in sorted(holds)]
+        if len(chosen) >= most:
+            break
     found: list[Neighbour] = []
-    for split in dict.fromkeys(layout.layers_per_stage for layout in near):
-        block = [layout for layout in near if layout.layers_per_stage == split]
-        layouts = Layouts.of(*block)
-        holds = np.flatnonzero(legal_mask(inputs.model, inputs.cluster, inputs.training, layouts))[:most]
-        if len(holds):
-            found += _worked_out(inputs, [block[int(index)] for index in holds])
-    return sorted(found, key=lambda one: _distance(one.layout, inputs.layout))[:most]
+    for split in dict.fromkeys(layout.layers_per_stage for layout in chosen[:most]):
+        found += _worked_out(inputs, [one for one in chosen[:most] if one.layers_per_stage == split])
+    return sorted(found, key=lambda one: _distance(one.layout, inputs.layout))
 
 
 def _worked_out(inputs: Inputs, layouts: list[Layout]) -> list[Neighbour]:
