@@ -19,6 +19,7 @@ from app.main import create_app
 from app.services import balance, estimation, scheduling, searching
 from app.settings import ROOT, Settings
 from app.storage import migrate
+from tests.load import search as load_search
 from tests.load.authoring import authoring_rows
 from tests.load.pages import page_visit_rows
 from tests.load.rows import Row
@@ -102,6 +103,17 @@ def search_rows() -> list[Row]:
         Row("search, 1T model on 3,072 devices (processor)", 1000, 1e3 * found["trillion"]["cpu_s"]),
         Row("a layout, every number, in µs", 2, 1e6 / found["layouts_per_s"], f"{reached}; {beside}"),
         Row("search, peak memory in MB", 300, found["peak_memory_bytes"] / 1e6),
+        *beside_searches(),
+    ]
+
+
+def beside_searches() -> list[Row]:
+    """A lesson page while others search, through a real server."""
+    beside = load_search.measure()
+    pages = f"{beside.idle_ms:.0f} ms alone, {beside.small_ms:.0f} and {beside.large_ms:.0f} beside them"
+    return [
+        Row("POST /api/v1/search, 1,024 devices", 300, beside.search_ms, "through a real server"),
+        Row("lesson page (p95) beside four searches, times as long", 3, beside.ratio, pages),
     ]
 
 
