@@ -82,3 +82,22 @@ def test_schedule_that_breaks_a_rule_exits_1() -> None:
     assert code == 1
     assert "7" in out
     assert "breaks a rule" in out
+
+
+def test_advise_tells_six_questions_and_where_they_lead() -> None:
+    question = {"model": "gpt-76.1b", "num_nodes": 8, "batch_range": [64, 256], "zero_stage": 0}
+    told = CliRunner().invoke(cli, ["advise", "-"], input=json.dumps(question))
+    assert told.exit_code == 0, told.output
+    assert told.output.startswith("Binding: optimizer states")
+    assert [line[:2] for line in told.output.splitlines() if line[:1].isdigit()] == [
+        f"{number}." for number in range(1, 7)
+    ]
+    assert "Layout: tensor · pipeline · data = 8 · 4 · 2" in told.output
+    as_json = CliRunner().invoke(cli, ["advise", "-", "--json"], input=json.dumps(question))
+    assert json.loads(as_json.output)["layout"]["pipeline_parallel"] == 4
+
+
+def test_advise_ends_in_1_where_no_layout_will_do() -> None:
+    told = CliRunner().invoke(cli, ["advise", "-"], input=json.dumps({"model": "gpt3-175b", "num_nodes": 1}))
+    assert told.exit_code == 1
+    assert told.output.rstrip().endswith("No layout will do.")
