@@ -25,13 +25,15 @@ def serving_memory_figure(memory: Mapping[str, Any], *, id: str = "mem", rows: i
     limit = float(memory["limit_bytes"])
     top = max(limit, *(stage["total_bytes"] for stage in stages)) * 1.005
     marks: list[Markup] = []
+    labels: list[Markup] = []
     bars = []
     for row, stage in enumerate(shown_stages(stages, rows)):
         y = float(TOP + ROW * row)
         marks += _bar(stage, y, limit, top)
+        labels += _labels(stage, y, limit)
         bars.append(y)
     bottom = TOP + ROW * len(bars)
-    marks = axis_marks(bottom, top) + marks + capacity_marks(bars, limit, top)
+    marks = axis_marks(bottom, top) + marks + capacity_marks(bars, limit, top) + labels
     told = ", ".join(f"stage {s['stage']} {numbers.gib_number(s['weights_bytes'])}" for s in stages[:32])
     title = f"Weights per GPU by stage, of {numbers.gib_number(limit)} GiB the server may take: {told}"
     weakest = min(stages, key=lambda stage: float(stage["kv_capacity_tokens"]))
@@ -65,19 +67,29 @@ def _bar(stage: Mapping[str, Any], y: float, limit: float, top: float) -> list[M
                 svg.rect(Percent(start), y + 21, Percent(width), BAR, css, title=said, texture=texture)
             )
         start += share
-    held = float(stage["weights_bytes"]) + float(stage["overhead_bytes"])
-    label = (
-        svg.span(f"stage {stage['stage']}", "t1") + Markup(" ") + svg.span(f"{stage['num_layers']} layers")
-    )
-    marks.append(svg.text(0.0, y + 15, label))
+    held = _held(stage)
     if held > limit:
         ends = Percent(limit / top * 100), Percent(held / top * 100)
         marks.append(svg.line(ends[0], y + 49, ends[1], y + 49, "excess"))
+    return marks
+
+
+def _held(stage: Mapping[str, Any]) -> float:
+    """Bytes that are taken before the first token."""
+    return float(stage["weights_bytes"]) + float(stage["overhead_bytes"])
+
+
+def _labels(stage: Mapping[str, Any], y: float, limit: float) -> list[Markup]:
+    """The row's name at the left, its result at the right, on top of every line."""
+    held = _held(stage)
+    label = (
+        svg.span(f"stage {stage['stage']}", "t1") + Markup(" ") + svg.span(f"{stage['num_layers']} layers")
+    )
+    if held > limit:
         result = svg.span(f"over by {numbers.gib(held - limit)}", "over")
     else:
         result = svg.span(f"{numbers.count(stage['kv_capacity_tokens'])} tokens of cache", "t1")
-    marks.append(svg.text(Percent(100), y + 15, result, "end halo"))
-    return marks
+    return [svg.text(0.0, y + 15, label), svg.text(Percent(100), y + 15, result, "end halo")]
 
 
 def _table(stages: Sequence[Mapping[str, Any]]) -> Table:
