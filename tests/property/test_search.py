@@ -17,8 +17,8 @@ from app.calculator.search import Question, Search
 from app.catalog import load_catalog
 from app.catalog.constants import load_constants
 from app.services.estimation import estimate
-from app.services.inputs import Inputs, parse_inputs
-from app.services.searching import search
+from app.services.inputs import InputProblems, Inputs, parse_inputs
+from app.services.searching import search, search_at_once
 
 DENSE = {"num_layers": 4, "hidden_size": 1024, "num_attention_heads": 4, "vocab_size": 1000}
 GROUPED = {**DENSE, "num_layers": 6, "num_attention_heads": 8, "num_kv_heads": 2, "gated_mlp": True}
@@ -219,3 +219,51 @@ def test_few_stages_hold_the_peak_of_two_kinds_of_layer(**case):
     repeated, numbers = stage_numbers(one)
     totals = stage_memory(inputs.model, inputs.training, repeated, numbers).total_bytes
     assert peak_bytes(inputs.model, inputs.training, one)[0] == totals.max()
+
+
+odd = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**30), 10**30)
+    | st.floats(allow_nan=True, allow_infinity=True)
+    | st.text(max_size=12)
+    | st.sampled_from(["1-8", "1,2", "global", "1f1b", "full"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=6,
+)
+names = [
+    "model",
+    "cluster",
+    "layout",
+    "training",
+    "fixed",
+    "limits",
+    "batch_range",
+    "objective",
+    "top",
+    "num_gpus",
+    "global_batch_size",
+    "tensor_parallel",
+    "layers_per_stage",
+    "rank_order",
+    "zero_group",
+    "micro_batch_size",
+    "schedule",
+    "mfu",
+    "x",
+]
+words, fields = st.sampled_from(names), st.dictionaries(st.sampled_from(names[-9:]), odd, max_size=3)
+whole = st.fixed_dictionaries(
+    {"model": st.just("gpt-1.7b"), "fixed": fields, "limits": fields, "layout": fields, "top": st.just(3)}
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(raw=st.dictionaries(words, odd, max_size=5) | whole | odd)
+def test_a_search_never_raises(raw):
+    found = search_at_once(raw)
+    if isinstance(found, InputProblems):
+        assert found.problems
+        assert all(problem.message for problem in found.problems)
+    else:
+        assert found["enumerated"] >= found["legal"] >= found["fitting"] >= len(found["best"])
