@@ -39,7 +39,7 @@ class RowsError(ValueError):
 def load_rows(path: Path = RUNS_FILE) -> tuple[Row, ...]:
     """The rows of a JSON file: a list of objects, or an object with `rows`. Raises RowsError."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise RowsError(
             f"{path}: cannot be read ({error.strerror}). Give the path of a JSON file."
@@ -62,22 +62,30 @@ def published_rows() -> tuple[Row, ...]:
 
 
 def load_vtrain(path: Path) -> tuple[Row, ...]:
-    """A measured vTrain table as rows of the same format. Raises RowsError naming every bad line."""
+    """A measured vTrain table as rows of the same format. Raises RowsError naming every bad line.
+
+    Columns go by their names, in any order and among others; the measured time may be missing.
+    """
     try:
-        with path.open(encoding="utf-8", newline="") as handle:
-            lines = list(csv.DictReader(handle))
-    except (OSError, UnicodeDecodeError) as error:
+        with path.open(encoding="utf-8-sig", newline="") as handle:
+            header, *lines = list(csv.reader(handle, skipinitialspace=True)) or [[]]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise RowsError(f"{path}: cannot be read ({error}). Give the path of a CSV file.") from error
-    wanted = [*_VTRAIN_COLUMNS, *_VTRAIN_SHAPE, _TIME_MS]
-    missing = [name for name in wanted if lines and name not in lines[0]]
-    if missing or not lines:
-        raise RowsError(f"{path}: no column {', '.join(missing) or wanted[0]}. Expected a vTrain table.")
+    places = {name.strip().lower(): place for place, name in enumerate(header)}
+    wanted = {name: places.get(name.lower()) for name in (*_VTRAIN_COLUMNS, *_VTRAIN_SHAPE, _TIME_MS)}
+    missing = [name for name, place in wanted.items() if place is None and name != _TIME_MS]
+    if missing:
+        raise RowsError(f"{path}: no column {', '.join(missing)}. Expected a vTrain table.")
+    if not any(lines):
+        raise RowsError(f"{path}: a header without rows.")
     problems: list[str] = []
     rows = []
     for number, line in enumerate(lines, start=2):
         try:
-            rows.append(_vtrain_row({name: float(line[name]) for name in wanted}, path.stem, number))
-        except (TypeError, ValueError):
+            if line:
+                found = {name: float(line[place]) for name, place in wanted.items() if place is not None}
+                rows.append(_vtrain_row(found, path.stem, number))
+        except (ArithmeticError, LookupError, ValueError):
             problems.append(f"{path}:{number}: not all numbers.")
     if problems:
         raise RowsError("\n".join(problems))
@@ -129,7 +137,7 @@ def _vtrain_row(line: Mapping[str, float], table: str, number: int) -> Row:
             "overlap_data_parallel": False,
             "overlap_tensor_parallel": False,
         },
-        "reported": {"step_time_s": line[_TIME_MS] / 1000},
+        "reported": {"step_time_s": line[_TIME_MS] / 1000} if _TIME_MS in line else {},
         "derived": {},
         "notes": "",
     }

@@ -228,3 +228,46 @@ def test_a_row_without_a_core_flag_counts_and_every_prediction_has_its_band() ->
     assert len(found.groups) == 1
     assert found.rows[0].to_json()["expected_error_fraction"] == 0.08
     assert "±" in "\n".join(lines_of(found))
+
+
+VTRAIN_HEADER = (
+    "# GPUs,global batch,micro batch,hidden size,attention heads,# layers,sequence length,"
+    "tensor parallelism,data parallelism,pipeline parallelism,iteration time (ms)"
+)
+VTRAIN_LINE = "8,8,2,2048,16,20,1024,4,1,2,160.6"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{VTRAIN_HEADER}\n{VTRAIN_LINE}\n",
+        f"\ufeff{VTRAIN_HEADER}\r\n{VTRAIN_LINE}\r\n",
+        f"{VTRAIN_HEADER},remark\n\n{VTRAIN_LINE},slow\n",
+        f"{VTRAIN_HEADER}\n{VTRAIN_LINE}\n".replace(",", ", "),
+        f"{VTRAIN_HEADER.upper()}\n{VTRAIN_LINE}\n",
+    ],
+    ids=["plain", "from a spreadsheet", "a column and a line more", "spaces", "capitals"],
+)
+def test_a_vtrain_table_as_people_save_it(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text(text, encoding="utf-8", newline="")
+    (row,) = load_vtrain(path)
+    assert (row["n_gpus"], row["pp"], row["reported"]) == (8, 2, {"step_time_s": 0.1606})
+
+
+def test_a_vtrain_table_without_times_is_predicted_alike(tmp_path: Path) -> None:
+    told, silent = tmp_path / "told.csv", tmp_path / "silent.csv"
+    told.write_text(f"{VTRAIN_HEADER}\n{VTRAIN_LINE}\n", encoding="utf-8")
+    cut = [line.rpartition(",")[0] for line in (VTRAIN_HEADER, VTRAIN_LINE)]
+    silent.write_text("\n".join(cut), encoding="utf-8")
+    with_time, without = (result_of(load_vtrain(path)[0]) for path in (told, silent))
+    assert without.signed_error is None
+    assert without.predicted_step_s == with_time.predicted_step_s
+
+
+@pytest.mark.parametrize("heads", ["0", "inf", "nan", "many", ""])
+def test_a_vtrain_line_of_no_numbers_is_named(tmp_path: Path, heads: str) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text(f"{VTRAIN_HEADER}\n\n{VTRAIN_LINE.replace(',16,', f',{heads},')}\n", encoding="utf-8")
+    with pytest.raises(RowsError, match=r"table\.csv:3: not all numbers"):
+        load_vtrain(path)
