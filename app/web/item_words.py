@@ -1,5 +1,6 @@
 """The words around an item: what it is, what to press, how it went, what is said aloud."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,6 +17,10 @@ from app.web.item_parts import Badge, ItemContext, Tell
 from app.web.requirements import unmet_in_words
 
 
+# Of "0010#id", "0010-degrees-in-order#id" or "training/0010#id" the number.
+_LESSON_NUMBER = re.compile(r"(?:[^/#]*/)*0*([1-9]\d{0,3})(?=[-#]|$)")
+
+
 def label(item: Item) -> str:
     """Where a repeated question comes from, and how it is answered."""
     what = {
@@ -26,8 +31,8 @@ def label(item: Item) -> str:
         ItemKind.ORDERING: "Put in order",
         ItemKind.PREDICT: "Predict",
     }.get(item.kind, "")
-    lesson = item.origin.split("#")[0].lstrip("0")
-    origin = f"from lesson {lesson}" if lesson.isdigit() else ""
+    lesson = _LESSON_NUMBER.match(item.origin)
+    origin = f"from lesson {lesson.group(1)}" if lesson else ""
     return " · ".join(part for part in (origin, what) if part)
 
 

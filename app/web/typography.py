@@ -7,7 +7,7 @@ from markupsafe import Markup, escape
 
 NO_BREAK = "\u00a0"
 _SYMBOLS = (
-    "%|[kMGTP]?B(?:/s)?|[KMGTP]iB(?:/s)?|[kMGTPEZ]?bit/s|[kMGTPEZ]?FLOP(?:/s)?|ms|[µμ]s|ns|s|min|h|k?W|MW"
+    "%|bit|[kMGTP]?B(?:/s)?|[KMGTP]iB(?:/s)?|[kMGTPEZ]?bit/s|[kMGTPEZ]?FLOP(?:/s)?|ms|[µμ]s|ns|s|min|h|k?W|MW"
 )
 _UNIT = re.compile(rf"(?<=\d) (?=(?:{_SYMBOLS})(?![\w/%]))")
 _EQUATION = re.compile(r"(?<![\w/.·)])(?<!· )([A-Za-z]) ([=≤≥]) (?=\d)")

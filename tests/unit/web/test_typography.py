@@ -15,6 +15,7 @@ from app.web.typography import bound, no_breaks, prose
         ("t = 8 and p = 64", "t~=~8 and p~=~64"),
         ("over 8 stages, 12 samples, 3 hours", "over 8 stages, 12 samples, 3 hours"),
         ("B = b · m · d, and b · m = 8", "B = b · m · d, and b · m = 8"),
+        ("in 16 bit, 8 bits", "in 16~bit, 8 bits"),
         ("", ""),
     ],
 )
