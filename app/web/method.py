@@ -64,7 +64,7 @@ def _context() -> dict[str, Any]:
     return {
         "lead": lead_of(published_runs(), held_out),
         "bands": tuple(
-            (numbers.percent(fraction, 2), says)
+            (f"{fraction * 100:.0f}{numbers.NBSP}%", says)
             for fraction, says in (
                 (CALIBRATED_FRACTION, "devices, links and software that constants were fitted to"),
                 (FEW_RUNS_FRACTION, "experts, an encoder, latent attention or fp8: few runs were published"),
