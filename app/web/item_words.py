@@ -16,7 +16,6 @@ from app.web.item_answers import letters
 from app.web.item_parts import Badge, ItemContext, Tell
 from app.web.requirements import unmet_in_words
 
-
 # Of "0010#id", "0010-degrees-in-order#id" or "training/0010#id" the number.
 _LESSON_NUMBER = re.compile(r"(?:[^/#]*/)*0*([1-9]\d{0,3})(?=[-#]|$)")
 
