@@ -6,9 +6,11 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from app.catalog import load_catalog
+from app.curriculum.blocks import Item, ItemKind
 from app.services import best_step as puzzle
 from app.services.engine import CalculatorEngine
 from app.services.estimation import estimate
+from app.services.feedback import feedback_on
 from app.services.inputs import InputProblems, Inputs, parse_inputs
 from app.services.search_inputs import parse_search, round_batches
 from app.services.searching import MOST_LAYOUTS, search
@@ -253,3 +255,20 @@ def test_the_standing_of_the_best_is_that_none_is_faster():
 
 def test_a_puzzle_that_nothing_solves_has_no_best():
     assert puzzle.best_step(PUZZLE, LOCKED, [*WANTED, "step_s <= 1e-6"], CalculatorEngine()) is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ({"tensor_parallel": 8, "data_parallel": 4}, True),
+        ({"tensor_parallel": 16, "data_parallel": 2}, False),  # breaks a requirement: no word of the best
+    ],
+)
+def test_a_solved_puzzle_is_told_how_far_it_is_from_the_best(answer, told):
+    item = Item(
+        id="p", section="Practice", number=1, kind=ItemKind.CALCULATOR, prompt_html="", prompt_text="", line=1,
+        preset=PUZZLE, locked=tuple(LOCKED), require=tuple(WANTED),
+    )  # fmt: skip
+    said = feedback_on(item, {"layout": answer}, 0, CalculatorEngine())
+    assert (said.verdict == "right") is told
+    assert ("by search" in said.html or "the search finds none" in said.html) is told
