@@ -23,6 +23,17 @@ _LINK_PARTS = {
     "expert_parallel": "expert_parallel_s",
 }
 
+_REST = {
+    "tensor_parallel_s": "tensor parallel traffic",
+    "context_parallel_s": "context parallel traffic",
+    "expert_parallel_s": "expert parallel traffic",
+    "pipeline_p2p_s": "sends between stages",
+    "bubble_s": "the bubble",
+    "data_parallel_s": "data parallel traffic",
+    "optimizer_s": "the optimizer's memory traffic",
+    "other_s": "launching kernels and fixed time: there is little work for each device",
+}
+
 COUNTED_LOSS_FRACTION = 0.15  # of the step: less is what every layout loses somewhere
 
 
@@ -68,26 +79,43 @@ def _losses(answer: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _compute_sentence(answer: Mapping[str, Any], cluster: Cluster) -> str:
+    """The layers' work; where that is less than half of the step, also what takes the most of the rest."""
     time, rates = answer["time"], answer["throughput"]
     share = (time["compute_s"] + time["recompute_s"]) / time["step_s"]
-    return (
+    said = (
         f"{format_percent(share, 0)} of the {format_seconds(time['step_s'])} step is the layers' own work, "
         f"at {rates['hardware_tflops_per_gpu']:.0f} TFLOP/s on a {cluster.device.name}"
     )
+    if share >= 0.5:
+        return said
+    rest = max(_REST, key=lambda part: time[part])
+    return f"{said}; {format_percent(time[rest] / time['step_s'], 0)} is {_REST[rest]}"
 
 
 def _bubble(answer: Mapping[str, Any]) -> dict[str, str]:
     lost_s, step_s = answer["time"]["bubble_s"], answer["time"]["step_s"]
     stages = answer["communication"]["pipeline_parallel"]["group_size"]
     m = answer["batch"]["num_micro_batches"]
+    counted = f"{m} micro-batches leave" if m != 1 else "1 micro-batch leaves"
     said = (
-        f"{m} micro-batches on {stages} stages leave devices idle for {format_seconds(lost_s)} of the "
+        f"{counted} the devices of {stages} stages idle for {format_seconds(lost_s)} of the "
         f"{format_seconds(step_s)} step ({format_percent(lost_s / step_s)})"
     )
     if m < 4 * stages:
-        more = "only a larger global batch gives more micro-batches"
-        return {"resource": "batch", "because": f"{said}; {more}"}
+        return {"resource": "batch", "because": f"{said}; {_more_micro_batches(answer['batch'])}"}
     return {"resource": "bubble", "because": said}
+
+
+def _more_micro_batches(batch: Mapping[str, Any]) -> str:
+    """What would give more of them: m = B/(b·d)."""
+    each = batch["micro_batch_size"]
+    copies = batch["global_batch_size"] // (each * batch["num_micro_batches"])
+    ways = ["a larger global batch"]
+    ways += ["a smaller micro-batch"] if each > 1 else []
+    ways += ["fewer copies"] if copies > 1 else []
+    if len(ways) == 1:
+        return "only a larger global batch gives more micro-batches"
+    return f"more micro-batches come from {', '.join(ways[:-1])} or {ways[-1]}"
 
 
 def _link_sentence(answer: Mapping[str, Any], resource: str, lost_s: float, cluster: Cluster) -> str:
