@@ -22,7 +22,7 @@ from app.services.inputs import Inputs, parse_inputs
 TRILLION = {"model": "gpt-1t", "gpu": "a100-80gb", "num_nodes": 384, "global_batch_size": 3072}
 # (layouts about, what is asked): larger searches try more global batches and both overlaps.
 SIZES: tuple[tuple[int, Mapping[str, Any], int, bool], ...] = (
-    (1_000, {"model": "llama2-7b", "gpu": "a100-80gb", "num_nodes": 1, "global_batch_size": 32}, 1, False),
+    (1_000, {"model": "llama2-7b", "gpu": "a100-80gb", "num_gpus": 4, "global_batch_size": 8}, 1, False),
     (10_000, {"model": "gpt3-175b", "gpu": "a100-80gb", "num_nodes": 1, "global_batch_size": 64}, 1, False),
     (100_000, TRILLION, 1, False),
     (1_000_000, TRILLION, 2, True),

@@ -266,9 +266,17 @@ def test_a_puzzle_that_nothing_solves_has_no_best():
 )
 def test_a_solved_puzzle_is_told_how_far_it_is_from_the_best(answer, told):
     item = Item(
-        id="p", section="Practice", number=1, kind=ItemKind.CALCULATOR, prompt_html="", prompt_text="", line=1,
-        preset=PUZZLE, locked=tuple(LOCKED), require=tuple(WANTED),
-    )  # fmt: skip
+        id="p",
+        section="Practice",
+        number=1,
+        kind=ItemKind.CALCULATOR,
+        prompt_html="",
+        prompt_text="",
+        line=1,
+        preset=PUZZLE,
+        locked=tuple(LOCKED),
+        require=tuple(WANTED),
+    )
     said = feedback_on(item, {"layout": answer}, 0, CalculatorEngine())
     assert (said.verdict == "right") is told
     assert ("by search" in said.html or "the search finds none" in said.html) is told
