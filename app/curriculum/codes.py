@@ -105,7 +105,7 @@ _TABLE = (
     Code("EX003", ERROR, "The comment cannot be read as YAML; the item is shown ungraded.", "answer: {calc: memory",
          "Mend the YAML; quote values with : or # in them."),
     Code("EX004", WARNING, "The comment has a field that nothing reads.", "tolerence: 2%", "Correct the spelling or remove it."),
-    Code("EX005", ERROR, "An item comment has no item before it.", "<!-- item … --> under a heading", "Move it after the prompt and options."),
+    Code("EX005", ERROR, "An item comment has no item before it, or a comment stands where nothing reads it.", "<!-- item … --> under a heading", "Move it after the prompt and options."),
     Code("EX006", ERROR, "A field has a value of the wrong kind.", "locked: 3", "Write what the field table says."),
     Code("EX007", ERROR, "A calculator puzzle requires nothing.", "kind: calculator without require", 'Add require: ["fits == yes"].'),
     Code("EX008", ERROR, "The prompt or an expression uses a name that is not varied.", "{tp} without vary: {tp: […]}",

@@ -54,7 +54,7 @@ def read_fields(text: str, line: int, allowed: tuple[str, ...], page: Page) -> F
             "EX003", line + loaded.line, f"the comment cannot be read as YAML: {why}", source=text.strip()
         )
         fields.readable = fields.sound = False
-    elif loaded is None:
+    elif loaded is None and not any(row.lstrip()[:1] not in ("", "#") for row in text.split("\n")):
         pass
     elif not isinstance(loaded, Mapping):
         page.report.add("EX003", line, "the comment must hold key: value lines", source=text.strip())

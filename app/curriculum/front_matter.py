@@ -76,7 +76,7 @@ def _only_fields(block: list[str]) -> bool:
 
 def _read(block: list[str], start: int, report: Report) -> FrontMatter:
     raw, where = _line_by_line(block)
-    loaded = read_yaml("\n".join(block))
+    loaded = read_yaml("\n".join(block), fast=True)
     if isinstance(loaded, Mapping):
         values = {str(key): value for key, value in loaded.items()}
         _mend_text_fields(values, raw, where, block, report, start=start)

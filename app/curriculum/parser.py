@@ -119,6 +119,7 @@ def _assemble(text: str, slug: str, opened: OpenPage) -> Lesson:
     check_header(header, page)
     reader = SectionReader(page, render, with_items=identity.type in ("lesson", "topic"))
     reader.read([*before, *body])
+    _unread_comments(opened.nodes, page)
     whole = bool(matter.num_lines or heading)
     if identity.type == "lesson":
         reps = sum(1 for block in reader.blocks if isinstance(block, Rep))
@@ -210,6 +211,17 @@ def _unused_definitions(env: Mapping[str, Any], tokens: Sequence[Token], page: P
         line = page.line(reference["map"][0]) if reference.get("map") else 1
         said = f"{reference.get('href')} {reference.get('title', '')}".rstrip()
         page.report.add("LN006", line, f"the link definition [{label}] is not used: {said}")
+
+
+def _unread_comments(nodes: Sequence[Node], page: Page) -> None:
+    """Comments inside a list, a quote or a plain fold, where nothing looks for them."""
+    for token in (token for node in nodes for token in node.tokens):
+        if token.type == "extension" and not token.meta.get("read"):
+            line = page.line(token.map[0]) if token.map else 1
+            message = (
+                f"nothing reads this {token.meta['name']} comment; move it out of the list, quote or fold"
+            )
+            page.report.add("EX005", line, message, source=token.meta["text"].strip())
 
 
 def _plain_lesson(text: str, place: Place, slug: str, report: Report) -> Lesson:

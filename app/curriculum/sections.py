@@ -268,9 +268,9 @@ class SectionReader:
             self._fold(child)
 
     def _extension(self, node: Node) -> None:
-        token = node.tokens[0]
-        line = self.page.line(node.start)
+        token, line = node.tokens[0], self.page.line(node.start)
         name, text = token.meta["name"], token.meta["text"]
+        token.meta["read"] = True
         if name == "widget":
             self._end_item()
             self._flush()
