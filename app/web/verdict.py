@@ -83,10 +83,10 @@ def _serving(answer: Mapping[str, Any], memory: Mapping[str, Any]) -> Verdict:
     peak, limit = float(memory["peak_bytes"]), float(memory["limit_bytes"])
     tokens = numbers.count(answer.get("kv_capacity_tokens"))
     if memory["fits"] == "no":
-        rest = f"one GPU needs {_of(peak, limit)}, over by {numbers.gib(peak - limit)}."
+        rest = f"weights and one full request need {_of(peak, limit)} on one GPU."
         return Verdict(state="over", lead="Does not fit:", rest=rest)
     if memory["fits"] == "borderline":
-        rest = f"one GPU needs {_of(peak, limit)}, and {tokens} tokens of cache remain."
+        rest = f"weights and one full request need {_of(peak, limit)}, and {tokens} tokens of cache remain."
         return Verdict(state="borderline", lead="Borderline:", rest=rest)
     return Verdict(state="fits", lead="Fits,", rest=f"with room for {tokens} tokens of cache.")
 
