@@ -55,15 +55,7 @@ class SectionReader:
                 self._list(node, nodes, position)
             elif self._draft is not None and self._belongs_to_item(node):
                 continue
-            elif (
-                self.section == "Real-world reps"
-                and self.with_items
-                and node.kind
-                in (
-                    "bullet_list_open",
-                    "ordered_list_open",
-                )
-            ):
+            elif self.section == "Real-world reps" and self.with_items and node.name == "list":
                 self._reps(node)
             else:
                 self._end_item()

@@ -281,3 +281,17 @@ def test_fields_on_one_line_are_told_apart_by_the_message() -> None:
     )
     assert [(p.line, p.code) for p in lesson.problems] == [(5, "EX003")]
     assert "a line of its own" in lesson.problems[0].message
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        "- a point\n\n  <!-- widget calculator\n  show: [memory]\n  -->\n",
+        "> <!-- item\n> id: x\n> -->\n",
+        '<details markdown="1"><summary>More</summary>\n\n<!-- widget schedule -->\n\n</details>\n',
+    ],
+)
+def test_a_comment_where_nothing_reads_it_is_said(around: str) -> None:
+    lesson = lesson_of(f"## Know this\n\n{around}")
+    assert [problem.code for problem in lesson.problems] == ["EX005"]
+    assert "nothing reads this" in lesson.problems[0].message
