@@ -122,6 +122,10 @@ class SearchDesk:
         """The answer of the smallest-cluster verb. Raises BusyError."""
         return self._soon(self._clusters, smallest_cluster, raw)
 
+    def ask_other(self, verb: Callable[[object], T], raw: object) -> "Future[T]":
+        """The answer of a verb that searches on its way. Raises BusyError."""
+        return self._soon(self._clusters, verb, raw)
+
     def _soon(self, on: ThreadPoolExecutor, verb: Callable[[object], T], raw: object) -> "Future[T]":
         with self._lock:
             if self._waiting >= MOST_WAITING:

@@ -1,9 +1,10 @@
 """The JSON API: the verbs of the calculator and what they know. Reads no cookie, changes nothing."""
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 
 from app.calculator.names import NAMES
@@ -14,6 +15,7 @@ from app.services.estimation import estimate
 from app.services.inputs import InputProblems
 from app.services.runs import published_json
 from app.services.scheduling import schedule
+from app.services.search_jobs import BusyError
 from app.services.serving import serve
 from app.web.advise_schema import advise_schema
 from app.web.api_body import JsonBody, problems_response, strict
@@ -26,6 +28,7 @@ from app.web.api_schema import (
     serve_schema,
 )
 from app.web.published_schema import published_responses
+from app.web.search_api import BUSY, desk_of
 
 router = APIRouter(prefix="/api/v1", tags=["calculator"])
 
@@ -55,9 +58,12 @@ def post_estimate(body: JsonBody) -> JSONResponse:
     response_class=JSONResponse,
     openapi_extra=operation(advise_schema(), "Steps with numbers and reasons, the layout, what is refused."),
 )
-def post_advise(body: JsonBody) -> JSONResponse:
+async def post_advise(body: JsonBody, request: Request) -> JSONResponse:
     """`feasible` is false where no layout fits with a batch in the range; the steps say what gives."""
-    return answered(advise_on(body))
+    try:
+        return answered(await asyncio.wrap_future(desk_of(request).ask_other(advise_on, body)))
+    except BusyError:
+        return problems_response(503, [{"field": "", "message": BUSY}])
 
 
 @router.post(
