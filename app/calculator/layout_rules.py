@@ -40,9 +40,11 @@ def _least_divisible(case: Case) -> Column:
     """Of the stated stages, the layers of the first that its chunks do not divide; else of the first
     stage.
     """
-    chunks = case.layouts.virtual_pipeline_stages
-    chosen = np.full_like(chunks, float((case.layouts.layers_per_stage or (0,))[0]))
-    for count in reversed(case.layouts.layers_per_stage or ()):
+    chunks, split = case.layouts.virtual_pipeline_stages, case.layouts.layers_per_stage or (0,)
+    chosen = np.full_like(chunks, float(split[0]))
+    if not np.any(case.layouts.pipeline_parallel == len(split)):
+        return chosen  # a list for chunks, or of a wrong length: another rule's
+    for count in reversed(dict.fromkeys(split)):
         chosen = np.where(modulo(float(count), chunks) != 0, float(count), chosen)
     return chosen
 
