@@ -69,8 +69,10 @@
     if (!item || item.querySelector(".unsent")) return;
     const note = document.createElement("p");
     note.className = "tell warn unsent";
-    const why = { 403: "This page has to be loaded again before it can send.", 404: "This has left the lesson since the page was loaded.", 413: "This is too long to be sent." }[event.detail.xhr?.status];
-    note.textContent = why ? `${why} What you typed is still here: copy it, or shorten it and try again.` : "This could not be sent. What you typed is still here: check the connection and try again.";
+    const reload = "copy it, then load the page again.";
+    const [why, next] = { 403: ["The page has to be loaded again before it can send", reload], 404: ["This has left the lesson since the page was loaded", reload],
+      413: ["This is too long to be sent", "shorten it and try again."], 500: ["Something broke on our side", "try again."] }[event.detail.xhr?.status] ?? ["This could not be sent", "check the connection and try again."];
+    note.textContent = `${why}. What you typed is still here: ${next}`;
     item.append(note);
     if (said) said.textContent = note.textContent;
   };
