@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.calculator.cluster import NETWORKS
-from app.catalog import Catalog
+from app.catalog import Catalog, load_catalog
 from app.catalog.published import Row
 from app.services.input_values import shown
 from app.services.inputs import InputProblems, Inputs, parse_inputs
@@ -159,7 +159,7 @@ def _positions(model: Mapping[str, Any]) -> str:
 def _cluster(row: Row, hardware: Mapping[str, Any]) -> dict[str, Any]:
     per_node = hardware.get("gpus_per_node") or 8
     cluster: dict[str, Any] = {
-        "gpu": gpu_id(str(hardware["gpu"])),
+        **_device(hardware),
         "num_nodes": math.ceil(row["n_gpus"] / per_node),
         "gpus_per_node": per_node,
         "num_gpus": row["n_gpus"],
@@ -176,6 +176,28 @@ def _cluster(row: Row, hardware: Mapping[str, Any]) -> dict[str, Any]:
     if known:
         cluster.setdefault("intra_node_bandwidth_bytes_per_s", known)
     return cluster
+
+
+def _device(hardware: Mapping[str, Any]) -> dict[str, Any]:
+    """The catalog's device, with the memory that the row states where that is another one.
+
+    A device that the catalog does not have is told by its stated peak and memory; rates that nobody states are
+    those of the training device whose peak is nearest. Raises RowError, KeyError.
+    """
+    devices = {name: entry.device for name, entry in load_catalog().gpus.items()}
+    peak_flops = (hardware.get("peak_tflops_bf16_dense") or 0) * 1e12
+    memory_bytes = (hardware.get("memory_gb") or 0) * 2**30
+    try:
+        found = gpu_id(str(hardware["gpu"]))
+    except RowError:
+        if not (peak_flops > 0 and memory_bytes > 0):
+            raise
+        trainers = [name for name, device in devices.items() if device.memory_bandwidth_bytes_per_s >= 0.9e12]
+        nearest = min(trainers, key=lambda name: abs(devices[name].peak_flops_bf16 - peak_flops))
+        return {"gpu": nearest, "peak_flops": {"bf16": peak_flops}, "memory_bytes": memory_bytes}
+    if memory_bytes and abs(memory_bytes / devices[found].memory_bytes - 1) > 0.1:
+        return {"gpu": found, "memory_bytes": memory_bytes}
+    return {"gpu": found}
 
 
 def _network(hardware: Mapping[str, Any]) -> str:
