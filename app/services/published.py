@@ -181,8 +181,8 @@ def _cluster(row: Row, hardware: Mapping[str, Any]) -> dict[str, Any]:
 def _device(hardware: Mapping[str, Any]) -> dict[str, Any]:
     """The catalog's device, with the memory that the row states where that is another one.
 
-    A device that the catalog does not have is told by its stated peak and memory; rates that nobody states are
-    those of the training device whose peak is nearest. Raises RowError, KeyError.
+    A device that the catalog does not have is told by its stated peak and memory; what nobody states is
+    that of the training device whose peak is nearest. Raises RowError, KeyError.
     """
     devices = {name: entry.device for name, entry in load_catalog().gpus.items()}
     peak_flops = (hardware.get("peak_tflops_bf16_dense") or 0) * 1e12
