@@ -53,6 +53,7 @@ def take_checked_numbers(children: list[Token], page: Page) -> None:
                     "CA001",
                     line,
                     "a checked number must be bold, directly after its comment: <!-- calc: … -->**41.5 GB**",
+                    fix="write the number in bold right after the comment",
                 )
                 token.type, token.content = "text", ""
         position += 1
@@ -61,7 +62,8 @@ def take_checked_numbers(children: list[Token], page: Page) -> None:
 def _read(text: str, shown: str, line: int, page: Page) -> CheckedNumber | None:
     match = _PARTS.match(text)
     arguments = read_yaml(match.group("arguments"), fast=True) if match and match.group("arguments") else {}
-    if not match or isinstance(arguments, YamlError) or not isinstance(arguments, Mapping):
+    open_ended = match is not None and re.search(r"\sof\s+\{", match.group("name")) is not None
+    if not match or open_ended or isinstance(arguments, YamlError) or not isinstance(arguments, Mapping):
         page.report.add(
             "EX003",
             line,
@@ -126,8 +128,12 @@ def number_value(name: str, arguments: Mapping[str, Any], unit: str, engine: Eng
 def engine_text(number: CheckedNumber, engine: Engine) -> str:
     """The engine's value written as the text writes it: same unit, same decimals. Raises EngineError."""
     match = _NUMBER.search(number.text)
-    unit = number.unit or (_unit_in(number.text[match.end() :]) if match else "")
-    value = number_value(number.name, number.arguments, unit, engine)
+    written = _unit_in(number.text[match.end() :]) if match else ""
+    if written and number.unit and UNITS[written][0] != UNITS[canonical_unit(number.unit) or written][0]:
+        raise EngineError(
+            f"the comment says {number.unit}, the text says {written}; write the same unit in both"
+        )
+    value = number_value(number.name, number.arguments, number.unit or written, engine)
     if isinstance(value, str) or match is None:
         return str(value)
     digits = match.group(0)

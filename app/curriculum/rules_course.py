@@ -6,6 +6,7 @@ from itertools import pairwise
 
 from app.curriculum.blocks import Item, Lesson, Problem, Severity
 from app.curriculum.course import Course
+from app.curriculum.course_readme import Row
 from app.curriculum.report import problem
 
 _ORIGIN = re.compile(r"(\d{4})(?:-[\w-]+)?#(.+)")
@@ -117,23 +118,8 @@ def _table(course: Course) -> Iterator[Problem]:
                 message = f"the table links {row.slug}, which does not exist; plan it as plain text and code"
                 yield problem("CO001", course.readme, row.line, message)
             continue
-        if not row.linked:
-            message = f"{row.slug} is written; make it a link: [{lesson.title}](lessons/{row.slug}.md)"
+        for message in _differences(row, lesson):
             yield problem("CO001", course.readme, row.line, message)
-        if row.number != lesson.number:
-            yield problem(
-                "CO001",
-                course.readme,
-                row.line,
-                f"the table says lesson {row.number}, the file says {lesson.number}",
-            )
-        if _plain(row.title) != _plain(lesson.title):
-            yield problem(
-                "CO001",
-                course.readme,
-                row.line,
-                f'the table says "{row.title}", the lesson is called "{lesson.title}"',
-            )
     for slug, lesson in course.lessons.items():
         if slug not in listed and course.rows:
             yield problem("CO001", lesson, 1, "the README's lesson table does not list this lesson")
@@ -141,6 +127,18 @@ def _table(course: Course) -> Iterator[Problem]:
         if second.number <= first.number:
             message = f"lesson {second.number} stands after lesson {first.number}"
             yield problem("CO001", course.readme, second.line, message, Severity.WARNING)
+
+
+def _differences(row: Row, lesson: Lesson) -> Iterator[str]:
+    """What the table says otherwise than the lesson."""
+    if not row.linked:
+        yield f"{row.slug} is written; make it a link: [{lesson.title}](lessons/{row.slug}.md)"
+    if row.number != lesson.number:
+        yield f"the table says lesson {row.number}, the file says {lesson.number}"
+    if _plain(row.title) != _plain(lesson.title):
+        yield f'the table says "{row.title}", the lesson is called "{lesson.title}"'
+    if row.minutes and lesson.minutes and row.minutes != lesson.minutes:
+        yield f"the table says {row.minutes} minutes, the lesson says {lesson.minutes}"
 
 
 def _plain(title: str) -> str:

@@ -12,14 +12,15 @@ from app.curriculum.grading_puzzle import flat, grade_puzzle, is_locked
 from app.curriculum.keys import Key, UnusableKeyError, is_named, key_of
 from app.curriculum.quantities import close, format_value, parse_quantity, read_tolerance
 from app.curriculum.report import problem
+from app.curriculum.rules_inputs import check_inputs
 
 SEEDS = 200
 _NUMBERS = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?", re.IGNORECASE)
 
 
 def check_with_engine(lesson: Lesson, engine: Engine) -> list[Problem]:
-    """Every numeric key over its variants, every puzzle's preset and example."""
-    found: list[Problem] = []
+    """Every numeric key over its variants, every puzzle's preset and example, every live figure."""
+    found = [*check_inputs(lesson, engine)]
     for item in lesson.items:
         if item.kind is ItemKind.CALCULATOR and item.graded:
             found += _puzzle(lesson, item, engine)

@@ -205,6 +205,8 @@ def test_formulas_only_when_asked_for() -> None:
         ("<!-- calc: fits of {size: 9} -->**no**", "yes", "CA002"),
         ("<!-- calc: 18*b of {b: 76.05} -->**1,369 GB**", "1,369 GB", ""),
         ("<!-- calc: 18*b of {b: 76.05} -->**1,368 GB**", "1,369 GB", "CA002"),
+        ("<!-- calc: 18*b of {b: 2} as s -->**36 GB**", "36 GB", "CA001"),
+        ("<!-- calc: 18*b of {b: 2 as GB -->**36 GB**", "36 GB", "EX003"),
         ("<!-- calc: 18*b of {a: 1} -->**7**", "7", "CA001"),
         ("<!-- calc: memory.total_bytes of {size: [} as GB -->**7 GB**", "7 GB", "EX003"),
         ("<!-- calc: memory.total_bytes of {size: 7} as gigs -->**7 GB**", "7 GB", "NU005"),

@@ -123,8 +123,34 @@ def test_hint_that_contains_the_answer() -> None:
 
 
 def puzzle(preset: str, example: str) -> list[str]:
-    comment = f'kind: calculator\npreset: {{{preset}}}\nlocked: [other]\nrequire: ["fits == yes"]\n{example}'
+    locked = "[other]" if "other" in preset else "[]"
+    comment = f'kind: calculator\npreset: {{{preset}}}\nlocked: {locked}\nrequire: ["fits == yes"]\n{example}'
     return [code for code, _ in with_engine(comment)]
+
+
+def test_what_a_puzzle_locks_must_be_an_input() -> None:
+    fields = "preset: {size: 100}\nlocked: [modell, cluster, tensor_parallel]\nexample: {size: 60}"
+    ((code, message),) = with_engine(f'kind: calculator\n{fields}\nrequire: ["fits == yes"]')
+    assert code == "CA001"
+    assert message == "locked names modell, which is no input; did you mean model?"
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ("preset: {size: 5}\nshow: [memory, stages]\ncontrols: [tensor_parallel]\nlocked: [model]", []),
+        ("preset: {size: 5}\nshow: [memry]", ["show names memry, which is no figure; did you mean memory?"]),
+        (
+            "preset: {size: 5}\ncontrols: [tensor_paralel]",
+            ["controls names tensor_paralel, which is no input; did you mean tensor_parallel?"],
+        ),
+        ("preset: {seize: 5}", ["the live figure cannot be drawn: size is missing"]),
+    ],
+)
+def test_live_figures_are_tried(fields: str, said: list[str]) -> None:
+    lesson = lesson_of(f"## Know this\n\n<!-- widget calculator\n{fields}\n-->\n")
+    found = check_with_engine(lesson, FakeEngine())
+    assert [(p.code, p.line, p.message) for p in found] == [("CA001", 3, message) for message in said]
 
 
 def test_puzzles_are_proved() -> None:
@@ -180,6 +206,12 @@ def test_a_sound_course_is_clean(tmp_path: Path) -> None:
         )
         == []
     )
+
+
+def test_minutes_of_the_table_and_of_the_lesson_agree(tmp_path: Path) -> None:
+    lesson = small(1).replace("type: lesson\n", "type: lesson\nminutes: 9\n")
+    problems = course(tmp_path, readme(ROWS), l0001_a=lesson, l0002_b=small(2))
+    assert problems == [("README.md", "CO001", "the table says 5 minutes, the lesson says 9")]
 
 
 def test_table_and_files_agree(tmp_path: Path) -> None:
