@@ -12,7 +12,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from app.curriculum.library import LibraryStore
 from app.services.house import House
 from app.services.preview_files import PreviewFiles
-from app.services.remembering_engine import VisitorsEngine
+from app.services.remembering_engine import RememberingEngine, VisitorsEngine
 from app.services.search_jobs import SearchDesk
 from app.settings import ROOT, Settings
 from app.storage.database import Database
@@ -94,7 +94,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     for room in (home, courses, lessons, items, progress, published, method, reports, teach):
         app.include_router(room.router)
     if settings.preview is not None:
-        app.state.preview_files = PreviewFiles(settings.preview, app.state.house.engine)
+        app.state.preview_files = PreviewFiles(settings.preview, RememberingEngine())
         app.include_router(preview.router)
 
     app.add_middleware(
@@ -111,7 +111,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 def _house(settings: Settings, database: Database) -> House:
     engine = VisitorsEngine()
     look_every_s = 1.0 if settings.reload_lessons else float("inf")
-    store = LibraryStore(settings.lessons_dir, engine=engine, interval_s=look_every_s)
+    store = LibraryStore(settings.lessons_dir, engine=RememberingEngine(), interval_s=look_every_s)
     return House(database, store.current, engine)
 
 
