@@ -176,7 +176,11 @@ def _micro_batch_step(situation: Situation, options: Sequence[Option], option: O
             )
     if option is None:
         none = "No micro-batch can be had"
-        why = "Nothing that divides the batch fits." if options else "No batch in the range divides."
+        why = (
+            "Nothing that divides the batch fits."
+            if options
+            else "No batch in the range divides, or what was decided cannot go together."
+        )
         return Step(
             id="micro_batches", decision=none, because=why, what_would_change_it="See the global batch.",
             numbers={}, options=found, by_you=yours,

@@ -86,6 +86,8 @@ def depths(situation: Situation, tensor: int) -> tuple[Tried, ...]:
     found: list[Tried] = []
     beyond = 0
     for stages in each:
+        if stages == 1 and situation.chunks_decided:
+            continue
         one = tried(situation, tensor, stages, stages)
         if one.option is None:
             continue
@@ -137,7 +139,7 @@ def with_micro_batches(
     found: list[Option] = []
     for size in micro_batch_sizes(situation, replicas):
         unit = size * replicas
-        for chunks in ((1,), _chunks(situation, stages)):
+        for chunks in ((1,), _chunks(situation, stages))[situation.chunks_decided :]:
             whole = unit * stages if chunks != (1,) else unit
             batch = situation.batches.batch(whole, SEVERAL * stages * unit)
             if batch is None or not chunks:

@@ -72,6 +72,11 @@ class Situation:
         rest, left_over = divmod(self.cluster.num_gpus, tensor * stages * self.base.context_parallel)
         return 0 if left_over else rest
 
+    @property
+    def chunks_decided(self) -> bool:
+        """Whether several chunks a device were decided: there must be a pipeline then."""
+        return "virtual_pipeline_stages" in self.fixed and self.base.virtual_pipeline_stages > 1
+
     def micro_batch(self) -> int:
         """The micro-batch that memory is judged with: the smallest, or the one that was decided."""
         return self.base.micro_batch_size if "micro_batch_size" in self.fixed else 1

@@ -115,6 +115,8 @@ def _forced(situation: Situation) -> str:
         said.append(f"tensor {base.tensor_parallel}")
     if "pipeline_parallel" in fixed and base.pipeline_parallel > 1:
         said.append(f"pipeline {base.pipeline_parallel}")
+    if situation.chunks_decided:
+        said.append(f"{base.virtual_pipeline_stages} chunks a device")
     return f"Your decision: {', '.join(said)}." if said else ""
 
 

@@ -56,12 +56,17 @@ def parse_advice(raw: object, catalog: Catalog) -> AdviceInputs | InputProblems:
     elif BATCH in said:
         batches = BatchRange(least=inputs.training.global_batch_size, most=inputs.training.global_batch_size)
     keys = {path.partition(".")[2] for path in said if path.startswith("layout.")}
+    base = inputs.layout
+    if base.layers_per_stage and "pipeline_parallel" not in keys:
+        chunks = base.virtual_pipeline_stages
+        base = replace(base, pipeline_parallel=max(1, len(base.layers_per_stage) // chunks))
+        keys.add("pipeline_parallel")
     fixed = frozenset(keys - {*_SETTINGS} | ({BATCH} if batches and batches.fixed else set()))
     situation = Situation(
         model=inputs.model,
         cluster=inputs.cluster,
         training=inputs.training,
-        base=inputs.layout,
+        base=base,
         batches=batches or BatchRange(),
         constants=load_constants(),
         fixed=fixed,

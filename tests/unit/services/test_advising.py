@@ -158,3 +158,24 @@ def test_break_even_values_are_in_the_answer() -> None:
     }  # fmt: skip
     assert found["unaffordable"]["micro_batches_for_bubble"]["value"] == 28  # 9 · 3 + 1
     assert {gain["resource"] for gain in found["sensitivity"]} >= {"peak", "memory", "inter_node_link"}
+
+
+def test_chunks_need_a_pipeline() -> None:
+    found = advised(model="gpt-18.4b", fixed={"virtual_pipeline_stages": 2}, batch_range=[64, 256])
+    assert found["steps"][0]["decision"] == "You cut the model"
+    assert found["layout"]["virtual_pipeline_stages"] == 2
+    assert found["layout"]["pipeline_parallel"] >= 2
+
+
+def test_a_split_says_how_many_stages_there_are() -> None:
+    split = [14, 16, 16, 14]
+    found = advised(fixed={"layers_per_stage": split})
+    assert found["layout"]["pipeline_parallel"] == 4
+    assert found["layout"]["layers_per_stage"] == split
+    assert found["steps"][5]["decided_by"] == "you"
+
+
+def test_decisions_that_cannot_go_together_are_no_layout() -> None:
+    found = advised(fixed={"virtual_pipeline_stages": 2, "schedule": "gpipe"})
+    assert found["feasible"] is False
+    assert "cannot go together" in found["steps"][3]["because"]
