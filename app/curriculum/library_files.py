@@ -23,13 +23,19 @@ class Folder:
 
 
 def read_stamps(root: Path) -> dict[Path, tuple[int, int]]:
-    """Modification time and size of every file that could matter."""
+    """Modification time and size of every file that could matter.
+
+    A link that leads out of the folder is left out: nothing from elsewhere is published by accident.
+    """
     found = {}
+    inside = root.resolve()
     for path in root.rglob("*") if root.is_dir() else ():
         if path.suffix.lower() == ".md" or path.suffix.lower() in IMAGE_TYPES:
             try:
+                if path.is_symlink() and not path.resolve().is_relative_to(inside):
+                    continue
                 status = path.stat()
-            except OSError:
+            except (OSError, RuntimeError):  # RuntimeError: links that go round in a circle
                 continue
             found[path] = (status.st_mtime_ns, status.st_size)
     return found

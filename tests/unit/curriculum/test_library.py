@@ -233,6 +233,19 @@ def test_bytes_that_are_no_text_keep_the_last_good_lesson(root: Path) -> None:
     assert [problem.code for problem in kept.problems] == ["TX003"]
 
 
+def test_links_that_lead_out_of_the_folder_are_not_published(root: Path, tmp_path: Path) -> None:
+    secret = tmp_path / "secret.md"
+    secret.write_text("# Lesson 8. Secret\n", encoding="utf-8")
+    lessons = root / "cuts" / "lessons"
+    (lessons / "0008-secret.md").symlink_to(secret)
+    (lessons / "0007-nowhere.md").symlink_to("nowhere.md")
+    (lessons / "0006-circle.md").symlink_to("0006-circle.md")
+    (lessons / "0005-again.md").symlink_to("0001-one.md")
+    found = set(load_library(root).courses["cuts"].lessons)
+    assert "0005-again" in found
+    assert not found & {"0006-circle", "0007-nowhere", "0008-secret"}
+
+
 def test_folder_without_readme_and_missing_folder(tmp_path: Path) -> None:
     assert load_library(tmp_path / "none").courses == {}
     (tmp_path / "bare" / "lessons").mkdir(parents=True)
