@@ -6,7 +6,12 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from app.calculator.accuracy import CALIBRATED_FRACTION, FEW_RUNS_FRACTION, NOT_CALIBRATED_FRACTION
+from app.calculator.accuracy import (
+    CALIBRATED_FRACTION,
+    EXPERTS_FRACTION,
+    FEW_RUNS_FRACTION,
+    NOT_CALIBRATED_FRACTION,
+)
 from app.calculator.constants import ALL, Constant
 from app.calculator.names import NAMES
 from app.catalog import load_catalog
@@ -67,8 +72,9 @@ def _context() -> dict[str, Any]:
             (f"{fraction * 100:.0f}{numbers.NBSP}%", says)
             for fraction, says in (
                 (CALIBRATED_FRACTION, "devices, links and software that constants were fitted to"),
-                (FEW_RUNS_FRACTION, "experts, an encoder, latent attention or fp8: few runs were published"),
+                (FEW_RUNS_FRACTION, "an encoder, latent attention or fp8: few runs were published"),
                 (NOT_CALIBRATED_FRACTION, "a constant is borrowed from another device, or assumed"),
+                (EXPERTS_FRACTION, "experts: the one run that was published is predicted 87 % too slow"),
             )
         ),
         "kinds": tuple(

@@ -9,8 +9,8 @@ from app.services.estimation import estimate
     ("inputs", "fraction"),
     [
         ({"model": "gpt-1.7b"}, 0.08),
-        ({"model": "mixtral-8x7b"}, 0.12),
-        ({"model": "gpt-1.7b", "gpu": "h100-80gb", "compute_dtype": "fp8"}, 0.12),
+        ({"model": "mixtral-8x7b"}, 0.50),
+        ({"model": "gpt-1.7b", "gpu": "h100-80gb", "compute_dtype": "fp8"}, 0.15),
         ({"model": "gpt-1.7b", "gpu": "mi300x"}, 0.20),
     ],
 )

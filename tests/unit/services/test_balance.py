@@ -1,13 +1,13 @@
 """The balance verb: worked examples, splits of one's own, limits, refusals."""
 
 import json
-import time
 
 import pytest
 
 from app.services.balance import balance_pieces
 from app.services.balance_pieces import ends_of
 from app.services.inputs import InputProblems
+from tests.pace import pace
 
 BLOCKS = [{"name": f"block {k}", "forward_s": 1.0} for k in range(1, 25)]
 TOY = {
@@ -136,9 +136,8 @@ def test_every_problem_is_reported_at_once():
     ],
 )
 def test_what_cannot_be_used_is_named_at_once(change, field):
-    begin = time.process_time()
+    assert pace(lambda: balance_pieces(TOY | change)) < 2
     assert fields(balance_pieces(TOY | change)) == [field]
-    assert time.process_time() - begin < 0.05
 
 
 @pytest.mark.parametrize("raw", [None, [], "x", 3, {}])

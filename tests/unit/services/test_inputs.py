@@ -1,7 +1,6 @@
 """Whatever somebody writes: the same question, or every problem with where it is and what to do."""
 
 import math
-import time
 from urllib.parse import parse_qsl
 
 import pytest
@@ -11,6 +10,7 @@ from app.calculator.layout import Recompute, Schedule
 from app.catalog import load_catalog
 from app.services.input_write import to_json, to_query, values_of
 from app.services.inputs import InputProblem, InputProblems, Inputs, parse_inputs
+from tests.pace import pace
 
 CATALOG = load_catalog()
 NESTED = {
@@ -258,9 +258,8 @@ def test_more_devices_than_the_nodes_have():
     ids=["layers", "stages", "list", "text", "names", "long id", "long gpu", "devices"],
 )
 def test_hostile_sizes_are_refused_quickly(raw):
-    start = time.perf_counter()
+    assert pace(lambda: refused(raw)) < 2
     found = refused(raw)
-    assert time.perf_counter() - start < 0.5  # 50 ms on an idle machine
     assert all(len(message) < 400 for message in found.values())
 
 
