@@ -9,7 +9,7 @@ from app.calculator.fields import BY_PATH
 from app.catalog import Catalog
 from app.services.input_values import number_of
 from app.services.inputs import Inputs
-from app.web.controls import LABELS, Control, path_of
+from app.web.controls import LABELS, Control, path_of, query_name, written
 from app.web.questions import Question, read_question
 from app.web.values import address, in_effect
 
@@ -111,15 +111,17 @@ def advise_url(
     **changes: Any,
 ) -> str:
     """This page's address with some decisions changed (`layout__…`, `cluster__…`); None takes one back."""
-    wanted: dict[str, Any] = {**values, **decided_values(question)}
-    wanted |= {key.replace("__", "."): value for key, value in changes.items()}
+    changed = {key.replace("__", "."): value for key, value in changes.items()}
+    decided = {**question.decided, **{path: value for path, value in changed.items() if path in DECISIONS}}
+    shared = {**values, **{path: value for path, value in changed.items() if path not in DECISIONS}}
     least, most = question.batch if batch is None else batch
-    own = {FROM: least, TO: most, STEP: place or question.place}
-    if own[STEP] == START:
-        del own[STEP]
-    url = address(wanted, catalog, at=PATH)
-    pairs = urlencode([(name, value) for name, value in own.items() if value])
-    return f"{url}{'&' if '?' in url else '?'}{pairs}" if pairs else url
+    step = place or question.place
+    own = {FROM: least, TO: most, STEP: "" if step == START else step}
+    # A decision stays in the address also where it is what the calculator takes for granted.
+    pairs = [(query_name(path), written(decided[path])) for path in DECISIONS if path in decided]
+    query = urlencode([(name, value) for name, value in (*pairs, *own.items()) if value], safe=",")
+    url = address(shared, catalog, at=PATH)
+    return f"{url}{'&' if '?' in url else '?'}{query}" if query else url
 
 
 def decided_values(question: AdviseQuestion) -> dict[str, Any]:

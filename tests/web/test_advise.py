@@ -74,6 +74,15 @@ def test_a_row_of_the_table_is_a_decision_and_can_be_taken_back(client):
     assert "Your decision." not in text_of(client.get(back))
 
 
+def test_a_decision_for_what_is_usual_is_kept(client):
+    """ZeRO 0, one stage, no chunks: what the calculator would take for granted is a decision here."""
+    decided = "zero_stage=0&pipeline_parallel=1&virtual_pipeline_stages=1&sequence_parallel=false"
+    answer = client.get(f"{PAGE}?of_model=gpt-76.1b&{MODEL}&{decided}&step=tensor_width")
+    assert all(pair in str(answer.url) for pair in decided.split("&"))
+    on = unescape(re.search(r'class="btn first" href="([^"]*)"', answer.text)[1])
+    assert all(pair in on for pair in decided.split("&"))
+
+
 def test_typed_decisions_are_answered_with_a_short_address(client):
     form = f"{PAGE}?of_model=gpt-76.1b&of_gpu=a100-80gb&{MODEL}&step=pipeline_depth&pipeline_parallel=8"
     answer = client.get(form, follow_redirects=False)
