@@ -5,7 +5,7 @@ The verdict lies in the token's meta.
 
 import re
 from collections.abc import Sequence
-from html import escape
+from html import escape, unescape
 
 from markdown_it.token import Token
 
@@ -65,7 +65,7 @@ def plain_text(tokens: Sequence[Token]) -> str:
             parts.append(token.meta["shown"])
         elif token.type in ("html_block", "html_inline"):
             shown = str(token.meta.get("html", ""))
-            parts.append(re.sub(r"<[^<>]*>", " " if token.type == "html_block" else "", shown))
+            parts.append(unescape(re.sub(r"<[^<>]*>", " " if token.type == "html_block" else "", shown)))
     return "".join(parts)
 
 

@@ -295,3 +295,18 @@ def test_a_comment_where_nothing_reads_it_is_said(around: str) -> None:
     lesson = lesson_of(f"## Know this\n\n{around}")
     assert [problem.code for problem in lesson.problems] == ["EX005"]
     assert "nothing reads this" in lesson.problems[0].message
+
+
+def test_words_in_angle_brackets_are_the_same_everywhere() -> None:
+    lesson = lesson_of(
+        '---\ntitle: "2. What List<T> Holds"\n---\n\n# Lesson 2. What List<T> Holds\n\n## Practice\n\n'
+        "1. ▢ What is <T> in List<T>, `Map<K, V>` and <b>bold</b>?\n\n"
+        "    - a) a <topic>\n    - b) ch <- 1\n\n" + fold("Check", "**b)** It sends. (a) <topic> is a name.")
+    )
+    assert lesson.title == "What List<T> Holds"
+    (item,) = lesson.items
+    assert item.prompt_text == "What is <T> in List<T>, Map<K, V> and bold?"
+    assert [option.text for option in item.options] == ["a <topic>", "ch <- 1"]
+    assert item.options[0].feedback_text == "(a) <topic> is a name."
+    assert "&lt;T&gt; in List&lt;T&gt;" in item.prompt_html
+    assert {code for _, code in codes(lesson)} == {"HT001"}
