@@ -9,7 +9,7 @@ from typing import Any
 from app.calculator.expressions import ExpressionError, names_in
 from app.curriculum.blocks import ItemKind, Widget, WrongAnswer
 from app.curriculum.page import Page
-from app.curriculum.quantities import canonical_unit, read_tolerance
+from app.curriculum.quantities import canonical_unit, parse_quantity, read_tolerance
 from app.curriculum.yaml_reader import YamlError, read_yaml
 
 ITEM_FIELDS = (
@@ -20,6 +20,9 @@ ITEM_FIELDS = (
 WIDGET_FIELDS = ("id", "preset", "show", "controls", "locked", "caption")
 WIDGETS = ("calculator", "schedule", "balance", "cluster", "advisor", "serving", "search")
 VERBS = ("estimate", "serve", "balance", "schedule", "search", "advise")
+_LIKE_A_NUMBER = re.compile(
+    r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?:\s*[A-Za-z%/]+)?|\d+(?:\.\d+)?(?:\s+[A-Za-z/]+|\s*%)"
+)
 ITEM_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
 REQUIREMENT = re.compile(r"\s*([A-Za-z_][\w.]*)\s*(==|!=|<=|>=|<|>)\s*(\S.*?)\s*")
 _KINDS = {list: "a list", dict: "a mapping { … }", str: "text", int: "a whole number", bool: "true or false"}
@@ -184,6 +187,10 @@ def _key_problem(answer: Any, vary: Mapping[str, Any]) -> str:
 
 
 def _expression_problem(text: str, vary: Mapping[str, Any]) -> str:
+    typed = parse_quantity(text) if _LIKE_A_NUMBER.fullmatch(text.strip()) else None
+    if typed is not None:
+        unit = f" and unit: {typed.unit}" if typed.unit else ""
+        return f"must be a bare number; write answer: {typed.number:.15g}{unit}"
     try:
         unknown = [name for name in names_in(text) if name not in vary]
     except ExpressionError as error:

@@ -1,5 +1,6 @@
 """From the pieces of an item, gathered by the parser, to an Item with its key, hints, checks and reasons."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -240,7 +241,10 @@ def _choice(
 
 
 def _ordering(fields: Fields, options: tuple[Option, ...], page: Page) -> tuple[dict[str, Any], bool]:
-    order = tuple(str(letter).lower() for letter in expect(fields, "order", list, page) or [])
+    given = expect(fields, "order", list, page) or []
+    if len(given) == 1:  # order: b, a
+        given = re.split(r"[\s,>→-]+", str(given[0]).strip())
+    order = tuple(str(letter).lower().strip("().") for letter in given)
     letters = sorted(option.letter for option in options)
     sound = bool(order) and sorted(order) == letters
     if not sound:

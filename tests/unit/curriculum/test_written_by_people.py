@@ -310,3 +310,31 @@ def test_words_in_angle_brackets_are_the_same_everywhere() -> None:
     assert item.options[0].feedback_text == "(a) <topic> is a name."
     assert "&lt;T&gt; in List&lt;T&gt;" in item.prompt_html
     assert {code for _, code in codes(lesson)} == {"HT001"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("1,200", "write answer: 1200"),
+        ("112 GB", "write answer: 112 and unit: GB"),
+        ("50%", "write answer: 50 and unit: %"),
+        ("12,500.5 GB", "write answer: 12500.5 and unit: GB"),
+        ("lots", "write a number"),
+    ],
+)
+def test_a_key_that_is_no_bare_number_is_told_how_to_be_one(answer: str, said: str) -> None:
+    lesson = lesson_of(
+        f"## Practice\n\n1. ▢ How many?\n\n<!-- item\nid: a\nanswer: {answer}\n-->\n\n" + fold("Check", "x")
+    )
+    assert [problem.code for problem in lesson.problems] == ["NU001"]
+    assert said in lesson.problems[0].message
+    assert not lesson.items[0].graded
+
+
+@pytest.mark.parametrize("order", ["[b, c, a]", "b, c, a", "b c a", "[B, (c), a.]", "b → c → a"])
+def test_an_order_in_any_shape(order: str) -> None:
+    item = item_of(
+        "1. ▢ Order\n\n    - a) one\n    - b) two\n    - c) three\n\n"
+        f"<!-- item\nid: o\nkind: ordering\norder: {order}\n-->\n\n" + fold("Check", "b, c, a")
+    )
+    assert (item.order, item.graded) == (("b", "c", "a"), True)
