@@ -32,8 +32,9 @@ def shown(value: object, limit: int = 40) -> str:
 
 def likely_names(name: str, names: list[str]) -> list[str]:
     """Names that were probably meant: those that go on where the written one stops, else the most alike."""
-    begun = [known for known in names if len(name) > 1 and known.startswith(name.lower())]
-    return begun[:3] or get_close_matches(name[:100].lower(), names, n=1, cutoff=0.6)
+    written = name[:100].lower()  # no name is longer, and what is written may be megabytes
+    begun = [known for known in names if len(written) > 1 and known.startswith(written)]
+    return begun[:3] or get_close_matches(written, names, n=1, cutoff=0.6)
 
 
 def asked_back(names: list[str]) -> str:

@@ -76,7 +76,7 @@ ODD: list[Any] = [
     {**CORE[0], "reported": [1]},
     {**CORE[0], "reported": {"step_time_s": -3}},
     {**CORE[0], "reported": {"memory_gb": "much"}},
-    {**CORE[0], "hardware": {**CORE[0]["hardware"], "gpu": "an abacus"}},
+    {**CORE[0], "hardware": {"gpu": "an abacus", "gpus_per_node": 8}},
     {**CORE[0], "model": {**CORE[0]["model"], "layers": 10**12}},
 ]
 
