@@ -225,15 +225,15 @@ def _batch_step(
     if option is not None:
         decision, because, change = batch_words(situation, option)
     elif adopted is not None:
-        layout = adopted.layout
         decision = "The batch makes that cut infeasible; another cut takes it"
-        because = (
-            f"No batch that is accepted divides over its copies. Tensor {layout.tensor_parallel}, pipeline"
-            f" {layout.pipeline_parallel} with {layout.data_parallel:,} copies does: the smallest such cut."
-        )
+        because = _adopted_words(situation, adopted)
         change = "A batch that the first cut divides."
     else:
-        decision, because = "Infeasible", "No layout of this cluster fits with a batch that is accepted."
+        decision = "Infeasible"
+        because = (
+            "No cut that the procedure tries, in width and depth, fits with a batch that is accepted."
+            " The search tries more: shared sequences, other schedules."
+        )
         if not any(one.fits for one in (*cuts.widths, *cuts.depths)):
             decision, because = "Infeasible whatever the batch", "No cut that was tried fits into the memory."
         change = "One of the ways below has to give." if ways else "A smaller model, or a larger cluster."
@@ -245,6 +245,18 @@ def _batch_step(
         numbers=numbers,
         by_you="training.global_batch_size" in situation.fixed,
     )
+
+
+def _adopted_words(situation: Situation, adopted: Option) -> str:
+    layout = adopted.layout
+    copies = "one copy" if layout.data_parallel == 1 else f"{layout.data_parallel:,} copies"
+    because = (
+        f"No batch that is accepted divides over its copies. Tensor {layout.tensor_parallel}, pipeline"
+        f" {layout.pipeline_parallel} with {copies} does: the fastest of the small cuts that do."
+    )
+    if layout.tensor_parallel > situation.cluster.gpus_per_node:
+        because += " No width inside a node does: every layer's collectives cross the slow link."
+    return because
 
 
 __all__ = ["Advice", "Sharding", "Step", "advise"]

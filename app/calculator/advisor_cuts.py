@@ -190,12 +190,22 @@ def chosen_micro_batch(situation: Situation, options: list[Option]) -> Option | 
 
 
 def other_cuts(situation: Situation, most: int = 6) -> list[Option]:
-    """Widths and depths that the batch allows and that fit, the fewest cuts first: what gives."""
+    """Widths and depths that the batch allows and that fit, the fewest cuts first: what gives.
+
+    Widths beyond a node only where none inside it will do.
+    """
+    node = situation.cluster.gpus_per_node
+    every = divisors(situation.cluster.num_gpus, situation.model.num_attention_heads)
+    inside = _cuts_of(situation, [width for width in every if width <= node], most)
+    return inside or _cuts_of(situation, [width for width in every if width > node], most)
+
+
+def _cuts_of(situation: Situation, widths_tried: Sequence[int], most: int) -> list[Option]:
     open_ = replace(situation, fixed=situation.fixed - {"tensor_parallel", "pipeline_parallel"})
     gpus, inner = situation.cluster.num_gpus, situation.base.context_parallel
     pairs = [
         (width, stages)
-        for width in divisors(gpus, situation.cluster.gpus_per_node)
+        for width in widths_tried
         for stages in divisors(max(1, gpus // (width * inner)), situation.model.total_layers)
     ]
     found: list[Option] = []

@@ -20,7 +20,10 @@ from app.services.searching import worked_out
 MOST_LAYOUTS = 400_000  # more are left to the search page, which shows how far it is
 # Field of the layout → the step of the procedure that settles it, and how it does.
 DEPARTS: Mapping[str, tuple[str, str]] = {
-    "tensor_parallel": ("tensor_width", "the smallest width that fits, and never beyond a node"),
+    "tensor_parallel": (
+        "tensor_width",
+        "the smallest width that fits, in a node where the batch allows",
+    ),
     "pipeline_parallel": ("pipeline_depth", "the smallest depth that closes the gap"),
     "data_parallel": ("pipeline_depth", "what is left of the cluster"),
     "context_parallel": ("tensor_width", "no sharing of sequences, unless you decide so"),

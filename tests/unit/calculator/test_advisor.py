@@ -138,6 +138,29 @@ def test_no_copies_where_a_batch_is_smaller_than_the_cluster() -> None:
     assert advice.option.layout.data_parallel <= 512
 
 
+def test_a_batch_that_no_width_inside_a_node_takes_is_dealt_out_beyond_it() -> None:
+    """Seven sequences on 1,024 devices: at most 7 copies, and with tensor 8 no depth uses the rest."""
+    asked = situation((7, 7), model="gpt3-175b", num_nodes=128)
+    advice = advise(asked)
+    assert advice.option is not None
+    assert advice.option.layout.tensor_parallel > 8
+    answer = estimate(asked, advice.option)
+    assert answer["legal"]
+    assert answer["memory"]["fits"] == "yes"
+    step = steps(advice)["global_batch"]
+    assert "another cut takes it" in step.decision
+    assert "No width inside a node" in step.because
+
+
+def test_the_procedure_does_not_speak_for_layouts_that_it_has_not_tried() -> None:
+    """11 devices share 7 heads' worth of work in no way that width and depth could."""
+    advice = advise(situation((7, 7), model="gpt3-175b", num_nodes=127))
+    assert not advice.feasible
+    step = steps(advice)["global_batch"]
+    assert "that the procedure tries" in step.because
+    assert "No layout of this cluster" not in step.because
+
+
 def test_what_cannot_fit_is_said() -> None:
     advice = advise(situation(model="gpt3-175b", num_nodes=1))
     assert not advice.feasible
