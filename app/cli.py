@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-import uvicorn
 
 from app import cli_authoring, cli_search, cli_verbs
 from app.settings import Settings
-from app.storage import migrate
 
 cli = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 cli_verbs.register(cli)
@@ -28,6 +26,11 @@ def fail(message: str, code: int = 1) -> typer.Exit:
 @cli.command()
 def serve(reload: Annotated[bool, typer.Option(help="Restart when the code changes.")] = False) -> None:
     """Migrate the database and serve the site; HOST, PORT and DATABASE_URL change where."""
+    # Half a second to import, and no other command needs them.
+    import uvicorn  # noqa: PLC0415
+
+    from app.storage import migrate  # noqa: PLC0415
+
     settings = Settings()
     with socket.socket(socket.AF_INET6 if ":" in settings.host else socket.AF_INET) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -54,6 +57,8 @@ def serve(reload: Annotated[bool, typer.Option(help="Restart when the code chang
 @cli.command("check-migrations")
 def check_migrations() -> None:
     """Prove that the migrations make exactly the tables that the code declares."""
+    from app.storage import migrate  # noqa: PLC0415
+
     with tempfile.TemporaryDirectory() as folder:
         url = f"sqlite:///{Path(folder) / 'check.db'}"
         migrate.upgrade(url)

@@ -1,19 +1,14 @@
 """What instructors run: `meshwright new | parse | lint | preview | export`."""
 
-import contextlib
 import json
-import os
 import socket
 import sys
 import tempfile
 from functools import partial
 from pathlib import Path
-from types import FrameType
 from typing import Annotated, Literal
-from urllib.parse import quote
 
 import typer
-import uvicorn
 from watchfiles import watch as watch_files
 
 from app.curriculum.blocks import Lesson
@@ -22,11 +17,8 @@ from app.services import authoring, fixing, skeletons
 from app.services.engine import CalculatorEngine
 from app.services.export import export as export_course
 from app.services.lint_report import report
-from app.services.preview_files import lessons_root
 from app.services.remembering_engine import RememberingEngine
 from app.settings import Settings
-from app.storage import migrate
-from app.web.preview import closing
 
 Lessons = Annotated[
     Path | None, typer.Option("--lessons", help="The folder of courses; ./lessons by default.")
@@ -183,37 +175,10 @@ def preview(
             message = f"cannot listen on port {port} ({error.strerror}); choose another with --port"
             raise say_problems((message,)) from error
     with tempfile.TemporaryDirectory(prefix="meshwright-preview-") as folder:
+        # The server and the migrations take half a second to import; only this command needs them.
+        from app.cli_preview import serve_preview  # noqa: PLC0415
+
         serve_preview(path, port, f"sqlite:///{Path(folder) / 'preview.db'}")
-
-
-def serve_preview(path: Path, port: int, database_url: str) -> None:
-    """The site on a database that lasts as long as the preview, with the pages for writers."""
-    path = path.resolve()
-    root = lessons_root(path)
-    migrate.upgrade(database_url)
-    os.environ |= {"DATABASE_URL": database_url, "LESSONS_DIR": str(root), "PREVIEW": str(path)}
-    at = f"/{quote(path.relative_to(root).as_posix())}" if path.is_file() else ""
-    print(f"The preview is at http://127.0.0.1:{port}/preview{at} (stop with Ctrl-C)", flush=True)
-    config = uvicorn.Config(
-        "app.main:create_app",
-        factory=True,
-        host="127.0.0.1",
-        port=port,
-        log_level="warning",
-        server_header=False,
-        timeout_graceful_shutdown=2,
-    )
-    with contextlib.suppress(KeyboardInterrupt):  # told again by uvicorn after it has ended well
-        PreviewServer(config).run()
-
-
-class PreviewServer(uvicorn.Server):
-    """Lets go of the pages that follow it before it ends."""
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Ctrl-C, or a wish to end from outside."""
-        closing.set()
-        super().handle_exit(sig, frame)
 
 
 def export(
