@@ -174,7 +174,10 @@ def _range(raw: object, problems: list[InputProblem]) -> list[int]:
     most = int(BY_PATH[_BATCH].maximum or 0)
     whole = [int(value) for value in pair if value is not None and value == int(value)]
     if len(pair) != 2 or len(whole) != 2 or not 1 <= whole[0] <= whole[1] <= most:
-        message = f"{shown(raw)} is no range. Write [least, most], whole numbers from 1 to {most:,}."
+        message = (
+            f"{_as_written(raw)} is no range. Write [least, most], whole numbers from 1 to {most:,},"
+            " the least first."
+        )
         problems.append(InputProblem(field="batch_range", message=message))
         return []
     return round_batches(*whole)
@@ -208,11 +211,21 @@ def _limits(raw: object, problems: list[InputProblem]) -> Limits:
             message = f"no number of an estimate has this name.{hint}"
             problems.append(InputProblem(field=f"limits.{name[:80]}", message=message))
         elif pair is None:
-            message = f"{shown(value)} is no limit. Write [least, most], null for an open end, or one number."
+            message = (
+                f"{_as_written(value)} is no limit. Write [least, most], the least first,"
+                " null for an open end, or one number."
+            )
             problems.append(InputProblem(field=f"limits.{name}", message=message))
         else:
             found[known] = pair
     return found
+
+
+def _as_written(value: object) -> str:
+    """A pair with both its ends, so that it can be seen which one is wrong; anything else in short."""
+    if isinstance(value, list | tuple) and 1 <= len(value) <= 3:
+        return f"[{', '.join('null' if end is None else shown(end) for end in value)}]"
+    return shown(value)
 
 
 def _pair(value: object) -> tuple[float, float] | None:

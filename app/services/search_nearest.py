@@ -1,6 +1,7 @@
 """What would do where a search finds nothing: another batch, another number of devices, a larger cluster."""
 
 import math
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -13,7 +14,8 @@ from app.calculator.states import optimizer_bytes_per_parameter
 from app.catalog.constants import load_constants
 
 MOST_NODES = 4_096
-NEAR = 16  # devices more or fewer that are tried
+NEAR = 16  # devices more or fewer that are tried, one by one; beyond them powers of two
+PATIENCE_S = 20.0  # after which the search for the smallest cluster gives up
 
 
 def nearest(found: Search, most_layouts: int) -> dict[str, Any] | None:
@@ -58,11 +60,20 @@ def near_devices(asked: Question) -> list[int]:
     here = asked.cluster.num_gpus
     found = []
     for step in (-1, 1):
-        for count in range(here + step, max(0, here - NEAR - 1) if step < 0 else here + NEAR + 1, step):
+        for count in _counts_from(here, step):
             if _is_legal(asked, devices=count):
                 found.append(count)
                 break
     return found
+
+
+def _counts_from(here: int, step: int) -> Iterator[int]:
+    """Numbers of devices below (step −1) or above (+1): those close by, then the next power of two."""
+    yield from range(here + step, max(0, here - NEAR - 1) if step < 0 else here + NEAR + 1, step)
+    if step > 0:
+        yield 2 ** here.bit_length()
+    elif here > NEAR:
+        yield 2 ** ((here - 1).bit_length() - 1)
 
 
 def _is_legal(asked: Question, *, batch: int = 0, devices: int = 0) -> bool:
@@ -95,14 +106,17 @@ def least_devices(asked: Question) -> int:
 
 
 def fewest(asked: Question, most_layouts: int) -> tuple[Cluster, Search | None]:
-    """The smallest cluster on which the question has an answer, and its search; else the last one tried."""
-    looked_at, cluster = 0, asked.cluster
+    """The smallest cluster on which the question has an answer, and its search; else the last one tried.
+
+    It ends after so many layouts or seconds: who asks next is waiting.
+    """
+    looked_at, cluster, start = 0, asked.cluster, time.monotonic()
     for cluster in _clusters(asked):
         found = Search(replace(asked, cluster=cluster), load_constants()).run()
         looked_at += found.enumerated
         if found.best:
             return cluster, found
-        if looked_at > most_layouts:
+        if looked_at > most_layouts or time.monotonic() - start > PATIENCE_S:
             break
     return cluster, None
 

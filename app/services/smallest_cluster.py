@@ -10,7 +10,7 @@ from app.catalog import Catalog, load_catalog
 from app.services.input_values import InputProblem
 from app.services.inputs import InputProblems
 from app.services.search_inputs import SearchInputs, parse_search
-from app.services.search_nearest import fewest, least_devices
+from app.services.search_nearest import MOST_NODES, fewest, least_devices
 from app.services.searching import answer_of
 
 MOST_LAYOUTS = 8_000_000  # that are looked at before it gives up
@@ -58,7 +58,8 @@ def _without_size(raw: object) -> object:
 
 def _why_none(asked: SearchInputs, reached: Cluster) -> str:
     batch = asked.question.trainings[0].global_batch_size if asked.question.trainings else 0
+    early = "" if reached.num_nodes >= MOST_NODES else " It stopped there: larger ones were not tried."
     return (
-        f"No cluster of up to {reached.num_nodes:,} nodes trains it as asked with a batch of {batch:,}."
-        " A batch with more divisors, or wider limits, would give more layouts to choose from."
+        f"No cluster of up to {reached.num_gpus:,} devices trains it as asked with a batch of {batch:,}."
+        f"{early} A batch with more divisors, or wider limits, would give more layouts to choose from."
     )

@@ -1,6 +1,7 @@
 """The search verb, the smallest cluster, and how far a puzzle's answer is from the best."""
 
 from itertools import pairwise
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from app.catalog import load_catalog
 from app.curriculum.blocks import Item, ItemKind
 from app.services import best_step as puzzle
+from app.services import search_nearest
 from app.services.engine import CalculatorEngine
 from app.services.estimation import estimate
 from app.services.feedback import feedback_on
@@ -280,3 +282,37 @@ def test_a_solved_puzzle_is_told_how_far_it_is_from_the_best(answer, told):
     said = feedback_on(item, {"layout": answer}, 0, CalculatorEngine())
     assert (said.verdict == "right") is told
     assert ("by search" in said.html or "the search finds none" in said.html) is told
+
+
+def test_the_smallest_cluster_gives_up_in_time(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(search_nearest, "PATIENCE_S", 0.0)
+    answer = smallest_cluster(
+        {"model": "llama2-7b", "gpu": "h100-80gb", "limits": {"mfu": [2, 3]}, "global_batch_size": 64}
+    )
+    assert not isinstance(answer, InputProblems)
+    assert answer["num_nodes"] is None
+    assert "larger ones were not tried" in answer["because"]
+
+
+def test_the_next_power_of_two_is_named_where_nothing_close_by_is_legal():
+    asked = {"num_gpus": 100, "num_nodes": 13, "global_batch_size": 64}
+    answer = search({"model": "llama2-7b", "gpu": "a100-80gb", **asked})
+    assert not isinstance(answer, InputProblems)
+    assert answer["legal"] == 0
+    assert answer["nearest"]["num_gpus"] == [64, 128]
+
+
+@pytest.mark.parametrize(
+    ("field", "asked"),
+    [
+        ("limits.bubble_fraction", {"limits": {"bubble_fraction": [0.1, 0.05]}}),
+        ("batch_range", {"batch_range": [64, 32]}),
+    ],
+)
+def test_ends_in_the_wrong_order_are_shown_and_said(field: str, asked: dict[str, Any]):
+    answer = search({"model": "llama2-7b", "gpu": "a100-80gb", "num_nodes": 1, **asked})
+    assert isinstance(answer, InputProblems)
+    (problem,) = answer.problems
+    assert problem.field == field
+    assert "the least first" in problem.message
+    assert "[64, 32]" in problem.message or "[0.1, 0.05]" in problem.message
