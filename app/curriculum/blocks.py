@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from app.curriculum.text import digest
+
 
 class Severity(StrEnum):
     """How bad a problem is: an error fails the build."""
@@ -131,6 +133,11 @@ class CheckedNumber:
     unit: str  # what to show it in; empty: the unit written in the text
     text: str  # as readers of the plain file see it
     line: int
+
+    @property
+    def key(self) -> str:
+        """Its address on the page: the same wherever the same number is asked for in the same words."""
+        return digest([self.name, repr(dict(self.arguments)), self.unit, self.text], 12)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

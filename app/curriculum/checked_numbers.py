@@ -33,9 +33,10 @@ def take_checked_numbers(children: list[Token], page: Page) -> None:
     """Turn each comment and the bold text after it into one token that shows the engine's value."""
     if not any(token.type == "html_inline" for token in children):
         return
-    position = 0
+    position, linked = 0, False
     while position < len(children):
         token = children[position]
+        linked = token.type == "link_open" or (linked and token.type != "link_close")
         match = _CALC.fullmatch(token.content) if token.type == "html_inline" else None
         if match:
             line = token.meta.get("line", 1)
@@ -43,9 +44,10 @@ def take_checked_numbers(children: list[Token], page: Page) -> None:
             if [child.type for child in after] == ["strong_open", "text", "strong_close"]:
                 number = _read(match.group(1), after[1].content, line, page)
                 shown = _shown(number, page) if number else after[1].content
-                children[position : position + 4] = [
-                    Token("calc", "strong", 0, meta={"shown": shown, "line": line})
-                ]
+                # None in a link: that leads elsewhere.
+                place = _id(number, page) if number and not linked else ""
+                meta = {"shown": shown, "line": line, "id": place}
+                children[position : position + 4] = [Token("calc", "strong", 0, meta=meta)]
                 if number:
                     page.numbers.append(number)
             else:
@@ -57,6 +59,12 @@ def take_checked_numbers(children: list[Token], page: Page) -> None:
                 )
                 token.type, token.content = "text", ""
         position += 1
+
+
+def _id(number: CheckedNumber, page: Page) -> str:
+    """Where this number stands, also when the page says it more than once."""
+    times = page.number_keys[number.key] = page.number_keys.get(number.key, 0) + 1
+    return f"calc-{number.key}" + (f"-{times}" if times > 1 else "")
 
 
 def _read(text: str, shown: str, line: int, page: Page) -> CheckedNumber | None:

@@ -21,6 +21,7 @@ class Page:
     links: list[Link] = field(default_factory=list)
     images: list[str] = field(default_factory=list)
     numbers: list[CheckedNumber] = field(default_factory=list)
+    number_keys: dict[str, int] = field(default_factory=dict)  # how often each number was told
     diagrams: list[Diagram] = field(default_factory=list)
     anchors: dict[str, int] = field(default_factory=dict)  # heading ids and how often each was asked for
     tables: int = 0

@@ -113,7 +113,9 @@ class Renderer(RendererHTML):
         return f'<pre class="raw" tabindex="0">{escape(tokens[idx].content)}</pre>'
 
     def calc(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        return f'<strong class="calc">{escape(tokens[idx].meta["shown"])}</strong>'
+        named = tokens[idx].meta.get("id", "")
+        place = f' id="{named}"' if named else ""  # none in a link: it leads where the link leads
+        return f'<strong class="calc"{place}>{escape(tokens[idx].meta["shown"])}</strong>'
 
     def math(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         token = tokens[idx]

@@ -222,6 +222,14 @@ def test_checked_numbers(written: str, shown: str, code: str) -> None:
     assert {found for _, found in codes(lesson)} == ({code} if code else set())
 
 
+def test_a_checked_number_has_a_place_of_its_own_but_in_a_link() -> None:
+    number = "<!-- calc: 18*b of {b: 2} -->**36**"
+    lesson = lesson_of(f"## Know this\n\n[{number}](https://example.org), {number} and {number}\n")
+    places = re.findall(r'<strong class="calc"(?: id="([^"]*)")?>', lesson.blocks[-1].html)
+    key = lesson.numbers[0].key
+    assert places == ["", f"calc-{key}", f"calc-{key}-2"]
+
+
 def test_checked_number_that_is_not_bold() -> None:
     lesson = lesson_of(
         "## Know this\n\nIt needs <!-- calc: fits of {size: 1} -->41 GB.\n",
