@@ -54,6 +54,26 @@
     if (link) link.focus();
   });
 
+  // The working of a number that was opened in place: "Close" or Escape takes it away and goes back to the number.
+  const close = (note) => {
+    const slot = note.closest(".number-slot");
+    const key = note.querySelector(".close").hash.slice(1);
+    const link = slot.previousElementSibling.querySelector(`a.calc[id^="${key}"]`) ?? document.getElementById(key);
+    slot.replaceChildren();
+    if (link) link.focus();
+  };
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest && event.target.closest(".number-slot .close");
+    if (!link) return;
+    event.preventDefault();
+    close(link.closest(".number-note"));
+  });
+  document.addEventListener("keydown", (event) => {
+    const here = event.target.closest && event.key === "Escape" && event.target.closest(".number-note, a.calc");
+    const note = here && (here.matches("a.calc") ? [...document.querySelectorAll(".number-slot .number-note")].find((one) => here.id.startsWith(one.querySelector(".close").hash.slice(1))) : here.closest(".number-slot .number-note"));
+    if (note) close(note);
+  });
+
   // Typed but not sent: ask before the page is left, and do not ask when a form is being sent.
   let sending = false;
   const unsent = () => [...document.querySelectorAll("textarea")].some((area) => area.value !== area.defaultValue);

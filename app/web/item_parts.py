@@ -78,6 +78,7 @@ class ItemView:
     state: ItemState
     anchor: str
     url: str
+    lesson_url: str
     report_url: str
     reported: bool
     number: int

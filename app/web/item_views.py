@@ -22,6 +22,7 @@ def item_view(item: Item, state: ItemState, context: ItemContext) -> ItemView:
         state=state,
         anchor=anchor,
         url=f"{context.lesson_url}/items/{quote(item.id)}",
+        lesson_url=context.lesson_url,
         report_url=f"/reports/new?lesson={context.lesson_url.removeprefix('/courses/')}&at={quote(anchor)}",
         reported=context.reported,
         number=item.number,

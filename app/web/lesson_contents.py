@@ -43,7 +43,7 @@ def contents_of(sections: Sequence[Section], visit: Visit, *, swapped: bool = Fa
         entries=_toc(sections, visit),
         time_words=_time_words(lesson, answered),
         count_words=f"{answered} of {len(lesson.items)} items answered" if lesson.items else "",
-        note="Dotted numbers are worked out by the calculator each time." if lesson.numbers else "",
+        note="Each dotted number leads to how it is worked out." if lesson.numbers else "",
         swapped=swapped,
     )
 

@@ -6,11 +6,13 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
 from app.services.learning import finish_lesson, open_lesson, tick_rep
+from app.services.number_working import number_working
 from app.web.dependencies import FormDep, Here, HereDep, QueryDep
 from app.web.learner import remember
 from app.web.lesson_page import TEMPLATE, lesson_page, widget_fragment
 from app.web.lesson_sections import rep_view
 from app.web.lesson_views import end_view
+from app.web.number_page import number_view
 from app.web.rendering import render, wants_fragment
 
 router = APIRouter(include_in_schema=False)
@@ -29,6 +31,14 @@ def widget(request: Request, here: HereDep, widget_id: str, query: QueryDep) -> 
     if wants_fragment(request):
         return widget_fragment(request, here, widget_id, query)
     return lesson_page(request, here, tried={widget_id: query})
+
+
+@router.get("/courses/{course}/lessons/{slug}/numbers/{key}")
+def number(request: Request, here: HereDep, key: str) -> Response:
+    """How a number of the text came about; htmx shows the same below the paragraph."""
+    view = number_view(number_working(here.house, here.course, here.slug, key))
+    close = "Close" if wants_fragment(request) else f"Back to {view.where}"
+    return render(request, "pages/number.html", {"view": view, "close": close}, block="note")
 
 
 @router.post("/courses/{course}/lessons/{slug}/reps/{rep_id:path}")

@@ -9,6 +9,7 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
+from app.web.number_links import with_workings
 from app.web.typography import bound, prose
 
 TEMPLATES = Path(__file__).resolve().parent.parent.parent / "templates"
@@ -24,7 +25,7 @@ environment = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-environment.filters.update(prose=prose, bound=bound)
+environment.filters.update(prose=prose, bound=bound, with_workings=with_workings)
 
 
 def wants_fragment(request: Request) -> bool:
