@@ -91,8 +91,7 @@ def balance_step(situation: Situation, option: Option | None, found: Balanced | 
         f"No split is faster: the slowest stage takes {seconds(found.slowest_s)} a micro-batch."
         if found.slowest_s <= found.best_slowest_s * (1 + 1e-9)
         else f"With equal counts the slowest stage takes {seconds(found.slowest_s)}; the"
-        f" best split takes {seconds(found.best_slowest_s)}. Over {m:,} micro-batches that is"
-        f" about {seconds(loss_s)} a step, and more micro-batches do not shrink its share."
+        f" best split takes {seconds(found.best_slowest_s)}.{_waits_for(m, loss_s)}"
     )
     yours = "layers_per_stage" in situation.fixed
     if found.option is None:
@@ -111,4 +110,14 @@ def balance_step(situation: Situation, option: Option | None, found: Balanced | 
         " stages.",
         numbers=numbers,
         changes={"layers_per_stage": list(found.split)},
+    )
+
+
+def _waits_for(m: int, loss_s: float) -> str:
+    """What the slowest stage costs a step; the first micro-batch fills the pipeline, the others wait."""
+    if m == 1:
+        return " With one micro-batch no other waits for it."
+    return (
+        f" Over {m:,} micro-batches that is about {seconds(loss_s)} a step,"
+        " and more micro-batches do not shrink its share."
     )

@@ -192,7 +192,8 @@ def micro_batch_words(option: Option) -> tuple[str, str, str]:
         because = f"{m:,} is {m / p:.3g} times the {p} stages: the bubble is {bubble}; {told}."
     else:
         each = f"{m / p:.2g} for each of {p} stages"
-        because = f"The batch gives {m:,} micro-batches, {each}: the bubble is {bubble}."
+        given = "one micro-batch" if m == 1 else f"{m:,} micro-batches"
+        because = f"The batch gives {given}, {each}: the bubble is {bubble}."
         if chunks > 1:
             because += f" Interleaving {chunks} chunks divides the filling and draining."
     change = (

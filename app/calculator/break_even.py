@@ -171,7 +171,8 @@ def batch_that_hides_gradients(asked: Asked, fraction: float = HIDDEN_FRACTION) 
     if count is not None:
         value = count * rounds * unit
         tokens = format_count(float(value) * asked.training.seq_length)
-        dealt = f"{count * rounds:,} micro-batches of {layout.micro_batch_size} to a copy"
+        several = "one micro-batch" if count * rounds == 1 else f"{count * rounds:,} micro-batches"
+        dealt = f"{several} of {layout.micro_batch_size} to a copy"
         says = f"{value:,} sequences ({tokens} tokens), {dealt}. {told}"
         return Found(**shown, value=value, says=says, numbers=numbers)
     m = max(rounds, now // unit)
@@ -214,7 +215,12 @@ def memory_for_fewer_stages(asked: Asked) -> Found:
     usable = format_gib(cluster.usable_bytes)
     word = "they already have that" if needed <= cluster.usable_bytes else f"now {usable} are usable"
     says = f"With {said} the fullest device holds {format_gib(needed)}; {word}."
-    numbers = {"pipeline_parallel": stages, "peak_bytes": needed}
+    if batch != asked.training.global_batch_size:
+        says += (
+            f" Its copies are dealt a batch of {batch:,}: {asked.training.global_batch_size:,}"
+            f" does not divide over {shallower.data_parallel:,}."
+        )
+    numbers = {"pipeline_parallel": stages, "peak_bytes": needed, "global_batch_size": batch}
     return Found(**shown, value=value, says=says, numbers=numbers)
 
 

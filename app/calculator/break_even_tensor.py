@@ -62,7 +62,8 @@ def tensor_across_nodes(asked: Asked) -> Found:
     told = (
         f"With {_rate(now)} between nodes, tensor {2 * node} takes {format_seconds(across)} a step and tensor"
     )
-    told += f" {node} {format_seconds(inside)}."
+    told += f" {node} {format_seconds(inside)}"
+    told += "." if batch == asked.training.global_batch_size else f", at a batch of {batch:,} for both."
     shown: dict[str, Any] = {"question": question, "unit": "bytes/s", "now": now, "numbers": numbers}
     if across <= inside:
         least = pair.break_even(SLOWEST_BYTES_PER_S, cluster.inter_node.latency_s) or now
@@ -142,9 +143,12 @@ def _wider(asked: Asked, node: int) -> Layout | None:
     return resized(asked, 2 * node, stages, copies // 2) if copies % 2 == 0 else None
 
 
-def _sizes(layout: Layout) -> dict[str, int]:
+def _sizes(layout: Layout) -> dict[str, Any]:
+    """What makes the layout, for somebody who wants to ask for its estimate."""
     names = ("tensor_parallel", "pipeline_parallel", "data_parallel")
-    return {name: getattr(layout, name) for name in names}
+    split = layout.layers_per_stage
+    sizes = {name: getattr(layout, name) for name in names}
+    return sizes | {"layers_per_stage": list(split) if split else None}
 
 
 def _rate(bytes_per_s: float) -> str:

@@ -172,3 +172,30 @@ def test_more_memory_buys_time_only_by_another_layout() -> None:
     gain = {one.resource: one for one in sensitivity(case)}["memory"]
     assert gain.gain_fraction > 0.05
     assert "micro-batch 4" in gain.how
+
+
+def test_a_batch_that_the_shallower_pipeline_cannot_deal_out_is_said() -> None:
+    """Four stages leave three copies; 1,538 sequences are two copies' batch only."""
+    case = asked(
+        model="gpt-neox-20b", gpu="a100-40gb", num_nodes=12, pipeline_parallel=6, recompute="none",
+        global_batch_size=1538, layers_per_stage=[7, 7, 7, 8, 8, 7],
+    )  # fmt: skip
+    found = memory_for_fewer_stages(case)
+    assert found.numbers["global_batch_size"] % 3 == 0
+    assert f"{found.numbers['global_batch_size']:,}" in found.says
+    assert "1,538 does not divide over 3" in found.says
+    unchanged = memory_for_fewer_stages(asked())
+    assert "does not divide" not in unchanged.says
+
+
+def test_a_compared_pair_says_its_batch_and_its_layers() -> None:
+    """126 layers on 8 stages are uneven; so are they on the 4 of the wide group."""
+    case = asked(
+        model="llama3-405b", gpu="h100-80gb", num_nodes=24, pipeline_parallel=8, global_batch_size=24,
+        layers_per_stage=[16, 16, 16, 16, 16, 16, 15, 15],
+    )  # fmt: skip
+    found = tensor_across_nodes(case)
+    wide = found.numbers["wide"]
+    assert sum(wide["layers_per_stage"]) == 126
+    assert len(wide["layers_per_stage"]) == wide["pipeline_parallel"]
+    assert ("for both" in found.says) == (found.numbers["global_batch_size"] != 24)
