@@ -35,7 +35,7 @@ def _row(row: RowResult) -> str:
         return f"{row.id[:64]:64} cannot be asked: {row.problem}"
     predicted, reported = _seconds(row.predicted_step_s), _seconds(row.reported_step_s)
     error, null = _signed(row.signed_error), _signed(row.null_error)
-    reason = f"  {row.reason}" if row.signed_error and abs(row.signed_error) > 0.3 and row.reason else ""
+    reason = f"  {row.reason}" if row.is_off and row.reason else ""
     band = f"±{100 * row.expected_error_fraction:3.0f}%" if row.expected_error_fraction else ""
     return f"{row.id[:64]:64} {predicted} {band:>6} {reported} {error} {null}{reason}"
 
@@ -66,11 +66,12 @@ def _memory(validation: Validation) -> Iterator[str]:
 
 
 def _confusion(validation: Validation) -> Iterator[str]:
-    """What is told of the runs that ran and of those that ran out of memory."""
+    """What is told of the runs that ran, where they say what memory depends on, and of those that did not."""
     yield ""
     yield f"{'does it fit?':20} {'yes':>6} {'borderline':>11} {'no':>6}"
-    for name, out in (("ran", False), ("ran out of memory", True)):
-        told = [row.fits for row in validation.rows if row.fits and row.ran_out_of_memory is out]
+    ran = [row.fits for row in validation.rows if row.fits and row.ran]
+    failed = [row.fits for row in validation.rows if row.fits and row.ran_out_of_memory]
+    for name, told in (("ran", ran), ("ran out of memory", failed)):
         yield f"{name:20} {told.count('yes'):>6} {told.count('borderline'):>11} {told.count('no'):>6}"
 
 

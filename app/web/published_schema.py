@@ -34,6 +34,7 @@ _ROW: dict[str, Any] = {
     "reported_memory_bytes": _NUMBER,
     "memory_signed_error": _NUMBER,
     "fits": {"type": ["string", "null"], "description": "yes, borderline or no, by the predicted memory"},
+    "ran": {"type": "boolean", "description": "it ran, and says what its memory depends on"},
     "ran_out_of_memory": {"type": ["boolean", "null"], "description": "what became of the run"},
     "expected_error_fraction": {**_NUMBER, "description": "the band that stands beside such a prediction"},
     "legal": {"type": "boolean", "description": "false where today's rules refuse what ran all the same"},

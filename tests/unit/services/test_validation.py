@@ -271,3 +271,17 @@ def test_a_vtrain_line_of_no_numbers_is_named(tmp_path: Path, heads: str) -> Non
     path.write_text(f"{VTRAIN_HEADER}\n\n{VTRAIN_LINE.replace(',16,', f',{heads},')}\n", encoding="utf-8")
     with pytest.raises(RowsError, match=r"table\.csv:3: not all numbers"):
         load_vtrain(path)
+
+
+def test_a_run_that_does_not_say_what_its_memory_depends_on_is_not_counted_among_those_that_ran() -> None:
+    row = published_rows()[0]
+    assert result_of(row).ran
+    assert not result_of({**row, "recompute": None}).ran
+    assert not result_of({**row, "micro_batch": None}).ran
+    assert not result_of({**row, "reported": {"oom": True}}).ran
+
+
+def test_every_row_far_off_says_why_in_json() -> None:
+    off = [told.to_json() for row in published_rows() if (told := result_of(row)).is_off]
+    assert off
+    assert [row["id"] for row in off if not row["reason"]] == []
