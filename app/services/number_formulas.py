@@ -7,7 +7,7 @@ from app.calculator.name import Name
 from app.calculator.parameters import embedding, layer_of_decoder
 from app.calculator.serving import KV_FORMAT_BYTES, split_layers, weight_bytes
 from app.catalog import load_catalog
-from app.curriculum.engine import Engine
+from app.curriculum.engine import Engine, EngineError
 from app.services.input_values import number_of
 from app.services.inputs import InputProblems, parse_inputs
 
@@ -119,7 +119,11 @@ def _concurrency(arguments: Mapping[str, Any], engine: Engine) -> tuple[str, Val
 
 
 def _inputs(arguments: Mapping[str, Any], engine: Engine, *names: str) -> dict[str, float]:
-    return {name: float(engine.value(name, arguments, "serve").value) for name in names}
+    told = {name: engine.value(name, arguments, "serve").value for name in names}
+    missing = [name for name, value in told.items() if not isinstance(value, int | float)]
+    if missing:
+        raise EngineError(f"this layout has no {', '.join(missing)}")
+    return {name: float(value) for name, value in told.items()}
 
 
 _SERVING: Mapping[str, Callable[[Mapping[str, Any], Engine], tuple[str, Values] | None]] = {

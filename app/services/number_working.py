@@ -132,7 +132,10 @@ def _spaced(formula: str) -> str:
 def _named(key: str, given: Mapping[str, Any], engine: Engine) -> Step:
     name, quantity = NAMES[key], engine.value(key, given)
     formula = numbers = ""
-    found = formula_of(name, given, engine)
+    try:
+        found = formula_of(name, given, engine)
+    except EngineError:  # the number is there, only the numbers of its formula are not
+        found = None
     if found is not None:
         text = _substituted(*found)
         if _gives(text, quantity.value):

@@ -10,6 +10,9 @@ from app.web import numbers
 from app.web.calculator_results import Working, working_of
 from app.web.lesson_sections import lesson_url
 
+LARGEST = 1e300  # a whole number beyond it is no float
+LETTERS = 400  # of a value that is no number
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberView:
@@ -66,7 +69,7 @@ def _value(found: NumberWorking) -> str:
     """In full, and as the text says it."""
     value, unit = (found.working.value, found.working.unit) if found.working else ("", "")
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return str(value)
+        return str(value)[:LETTERS]
     full = numbers.exact(value, "" if unit == "fraction" else unit)
     return full if full == found.shown else f"{full}, in the text {found.shown}"
 
@@ -86,10 +89,10 @@ def _told(value: Any) -> str:
     """An input as the lesson gives it; long numbers with their thousands parted."""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, int | float):
+    if isinstance(value, int | float) and abs(value) < LARGEST:
         return numbers.exact(value)
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {_told(inner)}" for key, inner in value.items())
     if isinstance(value, list | tuple):
         return ", ".join(_told(inner) for inner in value)
-    return str(value)
+    return str(value)[:LETTERS]

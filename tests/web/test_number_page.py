@@ -6,8 +6,12 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from app.curriculum.blocks import CheckedNumber, Lesson
 from app.main import create_app
+from app.services.engine import CalculatorEngine
+from app.services.number_working import work_out
 from app.settings import Settings
+from app.web.number_page import number_view
 from tests.web.test_lessons import queries
 
 LESSON = "/courses/training/lessons/0010-degrees-in-order"
@@ -82,3 +86,23 @@ def test_a_number_that_is_gone_says_so(reader: TestClient, key: str) -> None:
 
 def test_dotted_numbers_are_explained_once(reader: TestClient) -> None:
     assert reader.get(LESSON).text.count("dotted number") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "told"),
+    [
+        ("a*b", {"a": 10**400, "b": 1}, "1" + "0" * 399),
+        ("a*b", {"a": float("inf"), "b": 1}, "inf"),
+        ("a*b", {"a": 450_000_000_000, "b": 1}, "450,000,000,000"),
+        ("memory.peak_bytes", {"model": {"num_layers": 2}}, "num_layers 2"),
+        ("memory.stages", {"model": "gpt3-175b"}, "gpt3-175b"),
+        ("balancing.balance", {"piece_s": [1, 2.5], "num_stages": 2}, "1, 2.5"),
+    ],
+)
+def test_odd_inputs_are_told(name: str, arguments: dict[str, object], told: str) -> None:
+    lesson = Lesson(course="c", slug="0001-a", path="a.md", number=1, title="A")
+    number = CheckedNumber(name=name, arguments=arguments, unit="", text="7", line=1)
+    view = number_view(work_out(lesson, number, CalculatorEngine()))
+    assert view.inputs[0][1] == told
+    assert view.problem or view.working is not None
+    assert view.working is None or len(view.working.value) <= 420

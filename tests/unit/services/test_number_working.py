@@ -21,6 +21,7 @@ LAYOUT = {
 }
 LESSON = Lesson(course="c", slug="0001-a", path="a.md", number=1, title="A")
 ENGINE = CalculatorEngine()
+NO_NAMES: dict[str, float] = {}
 
 
 def found(name: str, arguments: dict[str, Any], text: str = "1", unit: str = "") -> NumberWorking:
@@ -31,7 +32,7 @@ def found(name: str, arguments: dict[str, Any], text: str = "1", unit: str = "")
 def gives(step: Step | None) -> bool:
     assert step is not None
     assert step.formula
-    result = float(evaluate_expression(step.substituted, {}.__getitem__))
+    result = float(evaluate_expression(step.substituted, NO_NAMES.__getitem__))
     return math.isclose(result, float(step.value), rel_tol=1e-9)
 
 
