@@ -86,7 +86,27 @@ def search_text(answer: Mapping[str, Any]) -> str:
             f"{units.format_gib(summary['headroom_bytes'])} to spare: {layout_text(row)}"
         )
         lines.append(f"     {row['why']}")
+    if not answer["best"]:
+        lines.append(_none_text(answer))
     return "\n".join(lines)
+
+
+def _none_text(answer: Mapping[str, Any]) -> str:
+    """What would do where nothing was found."""
+    near = answer.get("nearest") or {}
+    if near.get("num_nodes"):
+        gpus, nodes = near["num_gpus"], near["num_nodes"]
+        return f"It fits from {gpus:,} devices on {nodes:,} {'node' if nodes == 1 else 'nodes'} on."
+    told = []
+    if near.get("global_batch_size"):
+        told.append("a global batch of " + " or ".join(f"{one:,}" for one in near["global_batch_size"]))
+    if near.get("num_gpus"):
+        told.append(" or ".join(f"{one:,}" for one in near["num_gpus"]) + " devices")
+    if told:
+        return f"Legal layouts exist with {', or with '.join(told)}."
+    if answer["fitting"]:
+        return "The limits leave none of those that fit. Widen one."
+    return "Change the batch, the cluster or what is fixed."
 
 
 def layout_text(row: Mapping[str, Any]) -> str:

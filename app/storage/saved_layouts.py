@@ -8,6 +8,8 @@ from sqlalchemy.orm import Session
 
 from app.storage.tables import SavedLayout
 
+MOST_NUMBER = 2**63 - 1  # what the database can hold; no row has a larger one
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredLayout:
@@ -41,6 +43,8 @@ def count(session: Session, learner_id: int) -> int:
 
 def rename(session: Session, learner_id: int, layout_id: int, name: str, now: datetime) -> bool:
     """Give a layout of this learner another name; whether there is such a one."""
+    if not 0 < layout_id <= MOST_NUMBER:
+        return False
     row = session.scalar(
         select(SavedLayout).where(SavedLayout.id == layout_id, SavedLayout.learner_id == learner_id)
     )
@@ -53,6 +57,8 @@ def rename(session: Session, learner_id: int, layout_id: int, name: str, now: da
 
 def remove(session: Session, learner_id: int, layout_id: int) -> None:
     """Forget a layout of this learner; one that is gone already is no fault."""
+    if not 0 < layout_id <= MOST_NUMBER:
+        return
     session.execute(
         delete(SavedLayout).where(SavedLayout.id == layout_id, SavedLayout.learner_id == learner_id)
     )

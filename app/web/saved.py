@@ -125,7 +125,7 @@ def _view(one: StoredLayout, catalog: Catalog, now: datetime) -> SavedView:
         name=one.name,
         when=when,
         url=url,
-        about=f"{model} on {gpus}: {sizes}, data {layout.data_parallel:,}",
+        about=f"{model} on {gpus}: {sizes}",
         says=said.sentence,
         tone=said.tone,
     )

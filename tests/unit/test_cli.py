@@ -101,3 +101,23 @@ def test_advise_ends_in_1_where_no_layout_will_do() -> None:
     told = CliRunner().invoke(cli, ["advise", "-"], input=json.dumps({"model": "gpt3-175b", "num_nodes": 1}))
     assert told.exit_code == 1
     assert told.output.rstrip().endswith("No layout will do.")
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (
+            {"model": "gpt3-175b", "num_nodes": 1, "global_batch_size": 64},
+            "It fits from 48 devices on 6 nodes",
+        ),
+        (
+            {"num_gpus": 7, "num_nodes": 1, "global_batch_size": 60},
+            "a global batch of 56 or 63, or with 6 or 8",
+        ),
+        ({"num_nodes": 1, "global_batch_size": 64, "limits": {"mfu": [2, 3]}}, "The limits leave none"),
+    ],
+)
+def test_a_search_that_finds_nothing_says_what_would_do(changes: dict[str, object], said: str) -> None:
+    code, out, _ = run("search", question={"model": "llama2-7b", "gpu": "a100-80gb", **changes})
+    assert code == 1
+    assert said in out

@@ -38,6 +38,7 @@ def test_save_open_rename_delete(client):
     assert page.headers["cache-control"] == "private, no-cache"
     assert "Open first try" in text_of(page)
     assert "tensor 8, pipeline 8, data 4" in text_of(page)
+    assert "data 4, data 4" not in text_of(page)
     opened = unescape(re.search(r'href="(/calculator\?[^"]*)">Open first try', page.text)[1])
     assert opened == f"/calculator?{QUERY}"
     assert client.get(opened).status_code == 200
@@ -132,3 +133,12 @@ def test_forgeries_are_refused(client):
         )
         assert answer.status_code == 403
     assert "Open mine" in text_of(client.get(PAGE))
+
+
+def test_numbers_that_no_layout_can_have_are_no_layouts(client):
+    save(client, "kept")
+    huge = "9" * 23
+    assert client.post(f"{PAGE}/{huge}/delete", follow_redirects=False).status_code == 303
+    answer = client.post(f"{PAGE}/{huge}/rename", data={"name": "x"}, follow_redirects=False)
+    assert answer.status_code == 422
+    assert "Open kept" in text_of(client.get(PAGE))
