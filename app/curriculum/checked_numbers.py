@@ -17,6 +17,7 @@ _CALC = re.compile(r"<!--\s*calc\s*:\s*(.*?)\s*-->", re.DOTALL)
 _PARTS = re.compile(
     r"(?P<name>.+?)(?:\s+of\s+(?P<arguments>\{.*\}))?(?:\s+as\s+(?P<unit>[^\s{}]+))?\s*\Z", re.DOTALL
 )
+_LINK = re.compile(r"<a[\s>]", re.IGNORECASE)
 _NUMBER = re.compile(r"[-+−]?\d(?:[\d,   ]*\d)?(?:\.\d+)?(?:e[-+]?\d+)?", re.IGNORECASE)
 ENGINE_UNITS = {
     "bytes": "B",
@@ -36,7 +37,7 @@ def take_checked_numbers(children: list[Token], page: Page) -> None:
     position, linked = 0, False
     while position < len(children):
         token = children[position]
-        linked = token.type == "link_open" or (linked and token.type != "link_close")
+        linked = _opens_link(token) or (linked and not _closes_link(token))
         match = _CALC.fullmatch(token.content) if token.type == "html_inline" else None
         if match:
             line = token.meta.get("line", 1)
@@ -59,6 +60,16 @@ def take_checked_numbers(children: list[Token], page: Page) -> None:
                 )
                 token.type, token.content = "text", ""
         position += 1
+
+
+def _opens_link(token: Token) -> bool:
+    return token.type == "link_open" or (token.type == "html_inline" and bool(_LINK.match(token.content)))
+
+
+def _closes_link(token: Token) -> bool:
+    return token.type == "link_close" or (
+        token.type == "html_inline" and token.content.lower().startswith("</a")
+    )
 
 
 def _id(number: CheckedNumber, page: Page) -> str:

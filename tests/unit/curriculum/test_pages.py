@@ -222,9 +222,10 @@ def test_checked_numbers(written: str, shown: str, code: str) -> None:
     assert {found for _, found in codes(lesson)} == ({code} if code else set())
 
 
-def test_a_checked_number_has_a_place_of_its_own_but_in_a_link() -> None:
+@pytest.mark.parametrize("link", ["[{}](https://example.org)", '<A href="https://example.org">{}</A>'])
+def test_a_checked_number_has_a_place_of_its_own_but_in_a_link(link: str) -> None:
     number = "<!-- calc: 18*b of {b: 2} -->**36**"
-    lesson = lesson_of(f"## Know this\n\n[{number}](https://example.org), {number} and {number}\n")
+    lesson = lesson_of(f"## Know this\n\n{link.format(number)}, {number} and {number}\n")
     places = re.findall(r'<strong class="calc"(?: id="([^"]*)")?>', lesson.blocks[-1].html)
     key = lesson.numbers[0].key
     assert places == ["", f"calc-{key}", f"calc-{key}-2"]
