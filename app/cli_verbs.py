@@ -13,6 +13,7 @@ from app.catalog.published import Row, RowsError, load_rows, load_vtrain, publis
 from app.services import balance as balance_service
 from app.services import scheduling
 from app.services.advising import advise_on
+from app.services.advising_search import smallest_words
 from app.services.estimation import estimate as estimate_service
 from app.services.inputs import InputProblems
 from app.services.validation import validate as validate_rows
@@ -156,7 +157,8 @@ def advise_text(answer: Mapping[str, Any]) -> str:
             for way in step["numbers"].get("what_gives", ())
         ]
     if answer["layout"] is None:
-        return "\n".join([*lines, "No layout will do."])
+        smallest = smallest_words(answer["smallest_cluster"])
+        return "\n".join([*lines, f"No layout will do. {smallest}".strip()])
     layout, compared = answer["layout"], answer["compared"]
     sizes = " · ".join(str(layout[f"{axis}_parallel"]) for axis in ("tensor", "pipeline", "data"))
     step_s = units.format_seconds(answer["summary"]["step_s"])

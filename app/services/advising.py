@@ -12,7 +12,7 @@ from app.calculator.layout import Recompute, Schedule
 from app.calculator.sensitivity import LABELS, sensitivity
 from app.catalog import Catalog, load_catalog
 from app.services.advising_inputs import AdviceInputs, parse_advice, with_layout
-from app.services.advising_search import compared
+from app.services.advising_search import compared, smallest_for
 from app.services.estimation import estimate_inputs
 from app.services.input_write import input_value, to_query
 from app.services.inputs import InputProblems, Inputs
@@ -35,7 +35,7 @@ def answer(asked: AdviceInputs, advice: Advice, catalog: Catalog) -> dict[str, A
     told = steps_of(asked, advice)
     option = advice.option
     if option is None:
-        return told | dict.fromkeys(OF_A_LAYOUT)
+        return told | dict.fromkeys(OF_A_LAYOUT) | {"smallest_cluster": smallest_for(asked)}
     inputs = with_layout(asked, option.layout, option.global_batch_size)
     full = estimate_of(inputs)
     in_detail = Asked(
@@ -54,6 +54,7 @@ def answer(asked: AdviceInputs, advice: Advice, catalog: Catalog) -> dict[str, A
         "compared": compared(asked, inputs, catalog),
         "unaffordable": {name: found.to_json() for name, found in unaffordable(in_detail).items()},
         "sensitivity": [gain.to_json() | {"label": LABELS[gain.resource]} for gain in sensitivity(in_detail)],
+        "smallest_cluster": None,
     }
 
 

@@ -1,6 +1,7 @@
 """The advisor's layout beside the best that the search finds, and where the procedure departs from it."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
@@ -14,9 +15,11 @@ from app.catalog.constants import load_constants
 from app.services.advising_inputs import AdviceInputs
 from app.services.input_write import input_value, to_query
 from app.services.inputs import Inputs
+from app.services.search_nearest import fewest
 from app.services.search_words import NAMES, differences, why_behind
 from app.services.searching import worked_out
 
+BATCH = "training.global_batch_size"
 MOST_LAYOUTS = 400_000  # more are left to the search page, which shows how far it is
 # Field of the layout → the step of the procedure that settles it, and how it does.
 DEPARTS: Mapping[str, tuple[str, str]] = {
@@ -71,6 +74,41 @@ def compared(asked: AdviceInputs, inputs: Inputs, catalog: Catalog) -> dict[str,
         return answer | {"why": "No layout of this cluster and batch is faster.", "departures": []}
     why = why_behind(changed, (one.numbers, one.parts), (own.numbers, own.parts), "step_s")
     return answer | {"why": f"From the best to this: {why}", "departures": _departures(asked, ours, theirs)}
+
+
+def smallest_for(asked: AdviceInputs) -> dict[str, Any] | None:
+    """The smallest cluster on which all layouts together have one that fits, with the batch that was asked
+    for; None where it is not found soon, or where decisions of one's own may be what is in the way.
+    """
+    batches = asked.situation.batches
+    if asked.situation.fixed - {BATCH}:
+        return None
+    training = asked.inputs.training
+    if not batches.free:
+        training = replace(training, global_batch_size=int(batches.most))
+    question = Question(
+        model=asked.inputs.model,
+        cluster=asked.inputs.cluster,
+        trainings=(training,),
+        spaces=(Space(rank_order=asked.inputs.layout.rank_order),),
+        top=1,
+    )
+    cluster, found = fewest(question, MOST_LAYOUTS)
+    if found is None:
+        return None
+    sizes = {"num_nodes": cluster.num_nodes, "num_gpus": cluster.num_gpus}
+    return sizes | {"global_batch_size": training.global_batch_size}
+
+
+def smallest_words(found: Mapping[str, Any] | None) -> str:
+    """The smallest cluster in a sentence; nothing where none was found."""
+    if found is None:
+        return ""
+    nodes = "one node" if found["num_nodes"] == 1 else f"{found['num_nodes']:,} nodes"
+    return (
+        f"The smallest cluster of this kind on which a layout fits: {found['num_gpus']:,} devices, {nodes},"
+        f" with a batch of {found['global_batch_size']:,}."
+    )
 
 
 def _question(inputs: Inputs) -> Question:

@@ -9,6 +9,7 @@ from app.calculator.advisor_words import QUESTIONS
 from app.catalog import Catalog
 from app.services.advising import answer, steps_of
 from app.services.advising_inputs import AdviceInputs, parse_advice
+from app.services.advising_search import smallest_words
 from app.services.input_values import InputProblem
 from app.services.inputs import InputProblems
 from app.web import numbers
@@ -230,7 +231,8 @@ def _result_words(told: Mapping[str, Any]) -> tuple[Headline, str]:
     layout, summary = told["layout"], told["summary"]
     if layout is None:
         step = told["steps"][4]
-        return Headline(tone="bad", lead=f"{step['decision']}:", rest=step["because"]), ""
+        headline = Headline(tone="bad", lead=f"{step['decision']}:", rest=step["because"])
+        return headline, smallest_words(told["smallest_cluster"])
     sizes = f"tensor {layout['tensor_parallel']}, pipeline {layout['pipeline_parallel']},"
     copies = f"{layout['data_parallel']:,} {'copy' if layout['data_parallel'] == 1 else 'copies'}"
     rest = f"{sizes} {copies}. A step takes {numbers.seconds(summary['step_s'])}."

@@ -179,3 +179,16 @@ def test_decisions_that_cannot_go_together_are_no_layout() -> None:
     found = advised(fixed={"virtual_pipeline_stages": 2, "schedule": "gpipe"})
     assert found["feasible"] is False
     assert "cannot go together" in found["steps"][3]["because"]
+
+
+def test_where_nothing_fits_the_smallest_cluster_that_would_is_named() -> None:
+    asked = {"model": "gpt3-175b", "gpu": "a100-80gb", "num_nodes": 1, "global_batch_size": 64}
+    answer = advise_on(asked)
+    assert isinstance(answer, dict)
+    assert not answer["feasible"]
+    found = answer["smallest_cluster"]
+    assert found["global_batch_size"] == 64
+    for nodes, fits in ((found["num_nodes"], True), (found["num_nodes"] - 1, False)):
+        searched = search({**asked, "num_nodes": nodes, "top": 1})
+        assert isinstance(searched, dict)
+        assert bool(searched["best"]) is fits
