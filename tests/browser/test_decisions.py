@@ -86,6 +86,16 @@ def test_a_layout_is_saved_named_compared_and_deleted_without_javascript(visit: 
     expect(page.locator("article")).to_have_count(1)
 
 
+def test_a_name_without_spaces_fits_a_phone(visit: VisitMaker) -> None:
+    page = visit(width=360).page(PAGES[[path.startswith("/calculator/saved") for path in PAGES].index(True)])
+    page.get_by_label("Name").first.fill("a" * 80)
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.locator("article")).to_have_count(1)
+    wide = page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+    assert not wide
+    accessible(page)
+
+
 def accessible_without_script(page: Page) -> None:
     """axe needs scripts; without them the labels are looked at by hand."""
     for field in page.locator("input[type=text]").all():
