@@ -30,7 +30,11 @@ FOUND = """() => {
       // What we draw ourselves; in an image nothing is run.
       if (node.localName === "img" && value.startsWith("data:image/svg+xml;base64,")) continue;
       if (/^(href|src|action)$/i.test(name) && !safe.test(value.trim())) found(`${name}=${value}`);
-      if (/^(data-)?hx-/i.test(name) && written) found(`${name}=${value}`);
+      // The link of a checked number to its working is ours: what a lesson writes loses its class and id.
+      const ours = node.matches("a.calc[id^=calc-]") && {
+        "hx-get": /^\\/courses\\/evil\\/lessons\\/[\\w-]+\\/numbers\\/[0-9a-f]+$/,
+        "hx-target": /^next \\.number-slot$/, "hx-swap": /^innerHTML$/ }[name];
+      if (/^(data-)?hx-/i.test(name) && written && !(ours && ours.test(value))) found(`${name}=${value}`);
     }
   }
   return bad;
