@@ -38,10 +38,10 @@ EXPLAINED: Mapping[str, str] = {
     "bloom_prequel_18B": "measured twice, 9 % apart",
     "deepseek_v3_": "its framework hides the all-to-alls behind both directions of its pipeline and sends a "
     "token once to a node, whatever experts it visits there; ours does neither",
-    "mcore_weak_": "micro-batch, chunks and recomputation are not stated; the defaults are slower",
-    "nemotron4_340b_prod": "its figures are from general knowledge and its recomputation is not stated",
-    "titan_70b_256_2D": "its sequence length is not stated, and its 8-bit scaling is by tensor",
-    "titan2506_8b_64_float8": "its sequence length is assumed, and 8-bit products scaled by row are slower",
+    "mcore_weak_": "micro-batch, chunks and recomputation are not stated: predicted with defaults",
+    "nemotron4_340b_prod": "figures from general knowledge by its own note; recomputation is not stated",
+    "titan_70b_256_2D": "its sequence length is assumed; no other cause was found",
+    "titan2506_8b_64_float8": "its sequence length is assumed; no other cause was found",
     "titan_8b_cp": "ring attention is taken to hide behind attention, which it does up to two ranks; with "
     "four and eight the run was slower",
     "bloom_prequel_177B_h12288_L96_a96": "slow that day although its head width is aligned; the same layout "

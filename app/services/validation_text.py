@@ -66,12 +66,13 @@ def _memory(validation: Validation) -> Iterator[str]:
 
 
 def _confusion(validation: Validation) -> Iterator[str]:
-    """What is told of the runs that ran, where they say what memory depends on, and of those that did not."""
+    """The verdicts on runs that ran, on those that leave out what memory depends on, on those that failed."""
     yield ""
     yield f"{'does it fit?':20} {'yes':>6} {'borderline':>11} {'no':>6}"
     ran = [row.fits for row in validation.rows if row.fits and row.ran]
     failed = [row.fits for row in validation.rows if row.fits and row.ran_out_of_memory]
-    for name, told in (("ran", ran), ("ran out of memory", failed)):
+    rest = [row.fits for row in validation.rows if row.fits and not row.ran and not row.ran_out_of_memory]
+    for name, told in (("ran", ran), ("causes not stated", rest), ("ran out of memory", failed)):
         yield f"{name:20} {told.count('yes'):>6} {told.count('borderline'):>11} {told.count('no'):>6}"
 
 

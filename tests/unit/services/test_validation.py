@@ -285,3 +285,11 @@ def test_every_row_far_off_says_why_in_json() -> None:
     off = [told.to_json() for row in published_rows() if (told := result_of(row)).is_off]
     assert off
     assert [row["id"] for row in off if not row["reason"]] == []
+
+
+def test_no_run_is_missing_from_the_table_of_what_fits() -> None:
+    validation = validate(list(published_rows()))
+    told = "\n".join(lines_of(validation)).split("does it fit?")[1].splitlines()[1:4]
+    counted = sum(int(number) for line in told for number in line.split()[-3:])
+    assert counted == sum(bool(row.fits) for row in validation.rows)
+    assert sum(int(line.split()[-1]) for line in told) == sum(row.fits == "no" for row in validation.rows)
